@@ -217,6 +217,12 @@ impl MemoryStore {
         })
     }
 
+    /// The preferences that stand, oldest first, as JSON.
+    #[pyo3(signature = (user=None))]
+    fn preferences(&self, py: Python<'_>, user: Option<&str>) -> PyResult<String> {
+        self.with(py, |memory| json(&memory.preferences(user)?))
+    }
+
     /// The memories that live, newest first, as JSON.
     fn newest(&self, py: Python<'_>, query: &str) -> PyResult<String> {
         self.with(py, |memory| json(&memory.list(&parsed::<Query>("query", query)?)?))

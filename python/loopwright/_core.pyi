@@ -2205,6 +2205,9 @@ class MemoryStore:
     def recollect(self, query: str, hits: int, characters: int) -> str:
         """What a run is given for a prompt: JSON with what is trusted, the rest, and the hits."""
 
+    def preferences(self, user: str | None = None) -> str:
+        """The preferences that stand, oldest first, as JSON."""
+
     def newest(self, query: str) -> str:
         """The memories that live, newest first, as JSON."""
 

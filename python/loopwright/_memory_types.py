@@ -74,6 +74,8 @@ class Hit:
     """Whether it holds what belongs to persons. What opens something is never kept."""
     used: int = 0
     """How often a run was given it."""
+    superseded_by: int | None = None
+    """What took its place: it says what was so."""
 
     @classmethod
     def _of(cls, said: Mapping[str, Any]) -> Hit:
@@ -99,7 +101,7 @@ class Provenance:
     text: str
     kind: Kind
     session: str
-    state: Literal["live", "forgotten", "merged"]
+    state: Literal["live", "superseded", "forgotten", "merged"]
     trust: Trust
     """That of the telling it was stored from; each source has its own."""
     sources: tuple[Source, ...]
@@ -108,6 +110,8 @@ class Provenance:
     derived: tuple[int, ...]
     """What was made from it."""
     merged_into: int | None
+    superseded_by: int | None
+    """What took its place."""
     at: float | None
     stored_at: float
     changed_at: float

@@ -6,6 +6,7 @@ import json
 import math
 import os
 import time
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from . import _core
@@ -47,6 +48,7 @@ class Remembering:
         assert query is not None  # noqa: S101
         assert shape is not None  # noqa: S101
         try:
+            self._read_file()
             asked = self.memory._asked(query, shape[0], {"user": self.user or ""})
             return _core.Event.recalled(number, self.memory._core.recollect(asked, *shape))
         except LoopwrightError as error:
@@ -54,6 +56,15 @@ class Remembering:
         except RAISED as error:
             log_raised("memory", "the recall", error)
             return _core.Event.recall_failed(number, "memory_failed", f"{type(error).__name__}: {error}")
+
+    def _read_file(self) -> None:
+        """What a person wrote into the file of preferences stands in the next request."""
+        path = None if self.after is None else self.after._as_json()["memory_file"]
+        if path is None or self.after is None or not self.after.preferences:
+            return
+        # What follows the turn reads it again, and tells what is wrong with it.
+        with suppress(LoopwrightError):
+            self.memory._read_file(path, self.user)
 
     def begin(self, run: _core.Run) -> float:
         """A run begins; gives the time."""

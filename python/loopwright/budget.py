@@ -23,6 +23,8 @@ class _Usual(int):
 
 _USUAL_ROUNDS = _Usual(10)
 _NO_COUNT = 1_000_000_000
+LEAST_OF_CHILD = 2
+"""Requests that a sub-agent gets at least: one to call tools with, one to report in."""
 
 
 @renamed(iterations="rounds")
@@ -90,7 +92,7 @@ class Budget:
 
     def _of_children(self) -> dict[str, int]:
         """What the machine wants to know of sub-agents."""
-        return {"most": self.children, "depth": self.depth}
+        return {"most": self.children, "depth": self.depth, "least": LEAST_OF_CHILD}
 
     @property
     def gives_rounds(self) -> bool:

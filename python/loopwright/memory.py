@@ -123,6 +123,7 @@ class Memory:
         self._embedder: Embedder | None = embedder_of(embedder)
         self._core = _core.MemoryStore(name, session, read_only, patience)
         self._worker: Worker | None = None
+        self._files: dict[tuple[str, str | None], tuple[int, int] | None] = {}
 
     def remember(
         self,
@@ -193,10 +194,12 @@ class Memory:
         until: datetime | float | None = None,
         now: datetime | float | None = None,
         user: str | None = None,
+        outdated: bool = False,
     ) -> list[Hit]:
         """What fits `query` best, best first: of these kinds, with all of these tags, trusted at least so much.
 
         With `user`, what belongs to that user and what belongs to everybody; an empty name means the latter alone.
+        Facts that newer ones took the place of are left out unless `outdated` asks for them (`Hit.superseded_by`).
         """
         where: dict[str, Any] = {
             "kinds": kinds,
@@ -210,6 +213,7 @@ class Memory:
             "until": until,
             "now": now,
             "user": user,
+            "outdated": outdated,
         }
         asked = self._asked(query, limit, where)
         return [Hit._of(hit) for hit in json.loads(self._core.recall(asked))]
@@ -337,6 +341,15 @@ class Memory:
             Hit._of(hit) for hit in json.loads(self._core.newest(json.dumps({"text": "", "limit": limit, **asked})))
         ]
 
+    def preferences(self, user: str | None = None) -> list[Hit]:
+        """What stands before every request, oldest first: what this user and nobody in particular asked for, in their
+        own words. An empty name means the latter alone; without one, what anybody asked for.
+
+        What was changed since is left out. `forget` takes one away, and so does removing its line from the file of
+        preferences.
+        """
+        return [Hit._of(hit) for hit in json.loads(self._core.preferences(user))]
+
     def work(self, state: State | None = None) -> list[Work]:
         """The work after turns that is `queued`, `running`, `done` or `failed`, oldest first."""
         from .after import works
@@ -382,6 +395,22 @@ class Memory:
 
         wanted = {"session": session, "turn": turn, "user": user, "type": type, "after": after, "limit": limit}
         return audited(self, {**wanted, "since": _seconds(since), "until": _seconds(until)})
+
+    def _read_file(self, path: str, user: str | None) -> None:
+        """Takes in what a person changed in a file of preferences since it was last read here."""
+        from pathlib import Path
+
+        def state() -> tuple[int, int] | None:
+            try:
+                seen = Path(path).stat()
+            except OSError:
+                return None
+            return seen.st_mtime_ns, seen.st_size
+
+        now = state()
+        if now is not None and self._files.get((path, user)) != now:
+            self.sync_file(path, user)
+            self._files[path, user] = state()
 
     def sync_file(self, path: str | os.PathLike[str], user: str | None = None) -> dict[str, int]:
         """Brings a file of preferences, say `MEMORY.md`, and memory in step; says how many lines were `written`,
@@ -492,6 +521,7 @@ def _id(memory: int | Hit) -> int:
 
 
 _LARGEST = 2**63 - 1
+_LATEST = 1e12
 
 
 def _count(what: str, number: object) -> int:
@@ -508,8 +538,11 @@ def _seconds(time: datetime | float | None) -> float | None:
     try:
         number = isinstance(time, (int, float)) and not isinstance(time, bool)
         seconds: float = time if number else time.timestamp()  # type: ignore[assignment, union-attr]
-        if isfinite(seconds):
+        if isfinite(seconds) and abs(seconds) <= _LATEST:
             return seconds
+        if isfinite(seconds):
+            message = f"{time!r:.100} lies after the year 30000, in seconds since 1970"
+            raise UsageError(message, "invalid_value", "divide milliseconds by 1000, or give a datetime")
     except (AttributeError, TypeError, ValueError, OverflowError):
         pass
     message = f"{time!r:.100} is no time"

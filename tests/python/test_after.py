@@ -68,7 +68,7 @@ def test_the_examples_in_the_docstrings_hold() -> None:
 def test_the_example_of_the_page_runs_and_its_table_is_whole(tmp_path: Path, monkeypatch: Any, capsys: Any) -> None:
     monkeypatch.chdir(tmp_path)
     page = (Path(__file__).parents[2] / "docs" / "memory.md").read_text(encoding="utf-8")
-    (example,) = re.findall(r"```python\n(.*?)```", page.split("\n## After the turn\n")[1], re.DOTALL)
+    example, *_ = re.findall(r"```python\n(.*?)```", page.split("\n## After the turn\n")[1], re.DOTALL)
     exec(example, {})  # noqa: S102  (what the page shows)
     said = capsys.readouterr().out
     assert "[]\nMy dog is called Biscuit.\nBiscuit.\n" in said
@@ -783,9 +783,9 @@ def test_x18_killed_at_any_moment_nothing_is_kept_twice(tmp_path: Path) -> None:
     assert agent.drain_sync(60) == []
     runs = [one.name for one in memory.work() if one.kind == "turn"]
     assert len(runs) >= len(answered)
-    episodes = [one.run for one in memory.episodes(limit=10_000)]
-    assert sorted(episodes) == sorted(set(episodes)), "each turn once"
-    assert set(runs) <= set(episodes), "none is lost that was queued"
+    told = [one.source.removeprefix("run ") for each in memory.episodes() for one in memory.why(each.id).sources]
+    assert sorted(told) == sorted(set(told)), "each turn once"
+    assert set(runs) <= set(told), "none is lost that was queued"
 
 
 def test_d24_x18_a_thousand_runs_leave_a_bounded_queue(tmp_path: Path) -> None:
@@ -916,7 +916,7 @@ def test_a_run_without_memory_asks_for_none(tmp_path: Path) -> None:
 def test_d29_what_was_forgotten_is_not_told_by_the_labels_of_its_episode(tmp_path: Path) -> None:
     memory = Memory(tmp_path / "m.db")
     agent = Agent(ScriptedModel(["Round and round."]), memory=memory)
-    agent.run_sync("My cat is called Pixel. What is a loop?")
+    agent.run_sync("My cat is called Pixel. Explain a loop to my team.")
     assert agent.drain_sync(30) == []
     (fact,) = memory.newest(kinds=["semantic"])
     assert "pixel" in memory.episodes()[0].topics

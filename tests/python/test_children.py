@@ -661,3 +661,34 @@ def test_d43_what_a_child_wrote_stays_as_it_was_written(way: str) -> None:
     assert told.children[0].result.messages.to_json() == written
     for again in (Result.from_dict(json.loads(json.dumps(result.to_dict()))), pickle.loads(pickle.dumps(result))):  # noqa: S301
         assert again.children[0].result.messages.to_json() == written
+
+
+def test_m8_fewer_children_start_where_each_is_to_report(way: str) -> None:
+    @tool(read_only=True)
+    def look(what: str) -> str:
+        """Looks."""
+        return f"seen {what}"
+
+    child = ScriptedModel([call("look", what="it"), "report"], by_turn=True)
+    parent = ScriptedModel([calls(*(spawn(task=f"find {n}") for n in range(8))), *["done"] * 5])
+    agent = Agent(parent, agents=[SubAgent("explore", tools=[look], model=child)])
+    result, _ = run(agent, "go", way)
+    assert [each.result.final for each in result.children] == ["report"] * len(result.children)
+    assert len(result.children) == 4
+    assert [each.failure for each in result.tool_calls].count("no_budget") == 4
+    assert result.final == "done"
+
+
+def test_m8_a_child_at_its_limit_hands_back_what_its_tools_found(way: str) -> None:
+    @tool(read_only=True)
+    def look(what: str) -> str:
+        """Looks."""
+        return f"the key is under {what}"
+
+    child = ScriptedModel([call("look", what=f"mat {n}") for n in range(9)])
+    parent = ScriptedModel([calls(spawn()), "done"])
+    agent = Agent(parent, agents=[SubAgent("explore", tools=[look], model=child, budget=Budget(rounds=2))])
+    result, _ = run(agent, "go", way)
+    (told,) = reports(result)
+    assert "| look: the key is under mat 0" in told
+    assert "untrusted data" in told

@@ -45,7 +45,7 @@ def test_the_examples_of_the_page_run(tmp_path: Path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     page = (Path(__file__).parents[2] / "docs" / "memory.md").read_text(encoding="utf-8")
     examples = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
-    assert len(examples) == 5
+    assert len(examples) == 6
     for example in examples:
         exec(example, {})  # noqa: S102  (what the page shows)
     assert "Ann: Three, and a balcony." in capsys.readouterr().out

@@ -1054,7 +1054,7 @@ fn d43_invariants_hold_in_every_order_of_children_that_hooks_see_and_pauses_stop
         };
         let (name, description) = ("explore".into(), "finds".into());
         let explore = AgentConfig { name, description, turn: own, by_arguments: BTreeSet::new() };
-        let children = ChildrenConfig { agents: vec![explore], depth: 1, most };
+        let children = ChildrenConfig { agents: vec![explore], depth: 1, most, least: 0 };
         let budget = Budget { iterations: 4, tool_rounds: 2, approvals: 1, ..Budget::default() };
         TurnConfig { children, budget, ..small_turn() }
     };

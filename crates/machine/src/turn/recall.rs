@@ -39,6 +39,8 @@ const MOST_HITS: usize = 100;
 const MOST_CHARACTERS: usize = 20_000;
 /// Bytes of a memory beside its text: its labels and marks.
 const LABELS: usize = 4_096;
+/// Bytes of what the user prefers at most.
+const STANDING: usize = 16_384;
 /// Characters of the prompt that memory is asked for.
 const ASKED: usize = 4_000;
 
@@ -64,6 +66,9 @@ impl RecallConfig {
 /// What memory knows, in two texts: by how far it can be relied on.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Recollection {
+    /// What the user prefers, in the user's words: it stands in every request, before what is recalled.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub standing: String,
     /// What the user said or what was checked, fenced as data.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub trusted: String,
@@ -96,6 +101,8 @@ pub(super) struct Recalling {
 #[derive(Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub(super) struct Front {
+    #[serde(skip_serializing_if = "String::is_empty")]
+    standing: String,
     trusted: String,
     context: String,
     #[serde(skip)]
@@ -112,29 +119,35 @@ struct Made {
 
 impl PartialEq for Front {
     fn eq(&self, other: &Self) -> bool {
-        (&self.trusted, &self.context) == (&other.trusted, &other.context)
+        (&self.standing, &self.trusted, &self.context) == (&other.standing, &other.trusted, &other.context)
     }
 }
 
 impl Clone for Front {
     fn clone(&self) -> Self {
-        Self { trusted: self.trusted.clone(), context: self.context.clone(), made: None }
+        let (standing, trusted, context) = (self.standing.clone(), self.trusted.clone(), self.context.clone());
+        Self { standing, trusted, context, made: None }
     }
 }
 
 impl Front {
+    /// What the user prefers.
+    pub(super) fn standing(&self) -> &str {
+        &self.standing
+    }
+
     pub(super) const fn is_empty(&self) -> bool {
-        self.trusted.is_empty() && self.context.is_empty()
+        self.standing.is_empty() && self.trusted.is_empty() && self.context.is_empty()
     }
 
     /// Bytes of it, for whoever estimates a prompt.
     pub(super) const fn bytes(&self) -> usize {
-        if self.is_empty() { 0 } else { self.trusted.len() + self.context.len() + 128 }
+        if self.is_empty() { 0 } else { self.standing.len() + self.trusted.len() + self.context.len() + 128 }
     }
 
     /// Its tokens.
     pub(super) fn tokens(&self, counter: &mut TokenCounter) -> usize {
-        [&self.trusted, &self.context]
+        [&self.standing, &self.trusted, &self.context]
             .into_iter()
             .filter(|text| !text.is_empty())
             .map(|text| Count::message(counter, &Message::user(text.as_str())))
@@ -144,12 +157,10 @@ impl Front {
     /// The messages that stand before a history: instructions with what is trusted, then the rest.
     pub(super) fn messages(&self, system: Option<&str>) -> Vec<std::sync::Arc<Message>> {
         let gathered = [("memory".to_owned(), self.context.clone())];
-        let parts = Parts {
-            system: system.unwrap_or_default(),
-            memory: &self.trusted,
-            gathered: &gathered,
-            ..Parts::default()
-        };
+        let both = [self.standing.as_str(), self.trusted.as_str()];
+        let memory = both.into_iter().filter(|text| !text.is_empty()).collect::<Vec<_>>().join("\n");
+        let parts =
+            Parts { system: system.unwrap_or_default(), memory: &memory, gathered: &gathered, ..Parts::default() };
         assemble(&parts).0
     }
 }
@@ -177,20 +188,22 @@ impl TurnMachine {
         out.push(Command::Abort { id: recalling.timer });
         let most = self.config.recall.as_ref().map_or(0, RecallConfig::most_bytes);
         match found {
-            Ok(found) if found.trusted.len() > most || found.context.len() > most => {
+            Ok(found)
+                if found.standing.len() > STANDING || found.trusted.len() > most || found.context.len() > most =>
+            {
                 self.warn(out, "memory_failed", "memory gave more text than was asked for; the run goes on without it");
             }
-            Ok(Recollection { trusted, context, hits }) => {
+            Ok(Recollection { standing, trusted, context, hits }) => {
                 let is_trusted = |hit: &&RecalledHit| matches!(hit.trust.as_str(), "user" | "verified");
                 let notice = Notice::MemoryRecalled {
                     hits: hits.len(),
                     trusted: hits.iter().filter(is_trusted).count(),
                     ids: hits.iter().map(|hit| hit.id).take(MOST_HITS).collect(),
-                    characters: trusted.chars().count() + context.chars().count(),
+                    characters: standing.chars().count() + trusted.chars().count() + context.chars().count(),
                     duration: self.core.now.since(since),
                 };
                 emit(out, notice);
-                self.put_in_front(Front { trusted, context, made: None }, out);
+                self.put_in_front(Front { standing, trusted, context, made: None }, out);
             }
             Err(error) => {
                 let message = format!("memory could not be asked ({}): {}", error.code, clip(&error.message, 300));
@@ -208,9 +221,17 @@ impl TurnMachine {
         if self.front.is_empty() || self.fit(out).is_ok() {
             return;
         }
-        // What could be answered without memory is answered without it.
         out.truncate(said);
         self.outcome.warnings.truncate(warned);
+        let standing = std::mem::take(&mut self.front.standing);
+        if !standing.is_empty() && !(self.front.trusted.is_empty() && self.front.context.is_empty()) {
+            // What the user prefers counts more than what fits.
+            self.window = Window::default();
+            self.put_in_front(Front { standing, ..Front::default() }, out);
+            self.warn(out, "memory_too_large", "the context has no room for what was recalled beside preferences");
+            return;
+        }
+        // What could be answered without memory is answered without it.
         (self.front, self.window, self.prepared.template) = (Front::default(), Window::default(), None);
         self.warn(out, "memory_too_large", "the context has no room for what memory knows; the run goes on without it");
     }

@@ -108,7 +108,7 @@ fn merge(transaction: &Transaction<'_>, revision: i64) -> rusqlite::Result<usize
     {
         let mut statement = transaction.prepare(
             "SELECT fingerprint, kind, user, category, trust, id, text, speaker FROM memories \
-             WHERE state = 0 AND kind <> 0 AND (fingerprint, kind) IN (\
+             WHERE state = 0 AND superseded_by IS NULL AND kind <> 0 AND (fingerprint, kind) IN (\
              SELECT fingerprint, kind FROM memories WHERE state = 0 GROUP BY 1, 2 HAVING count(*) > 1) ORDER BY id",
         )?;
         let mut rows = statement.query([])?;
@@ -175,6 +175,7 @@ struct RepeatedEpisode {
     id: i64,
     trust: usize,
     expires: Option<f64>,
+    at: f64,
     text: String,
     tags: String,
     entities: String,
@@ -187,8 +188,10 @@ struct RepeatedEpisode {
 fn repeated(transaction: &Transaction<'_>, rules: Rules) -> rusqlite::Result<Vec<Note>> {
     let mut groups: BTreeMap<EpisodeKey, Vec<RepeatedEpisode>> = BTreeMap::new();
     let mut statement = transaction.prepare(
-        "SELECT id, text, trust, category, tags, entities, user, speaker, expires_at FROM memories \
-         WHERE state = 0 AND kind = 0 AND (expires_at IS NULL OR expires_at > ?1) ORDER BY id",
+        "SELECT id, text, trust, category, tags, entities, user, speaker, expires_at, coalesce(said_at, stored_at) \
+         FROM memories WHERE state = 0 AND kind = 0 AND superseded_by IS NULL \
+         AND coalesce(category, '') NOT IN ('prompt', 'summary') \
+         AND (expires_at IS NULL OR expires_at > ?1) ORDER BY id",
     )?;
     let mut rows = statement.query([now()])?;
     while let Some(row) = rows.next()? {
@@ -201,6 +204,7 @@ fn repeated(transaction: &Transaction<'_>, rules: Rules) -> rusqlite::Result<Vec
             id: row.get(0)?,
             trust: row.get(2)?,
             expires: row.get(8)?,
+            at: row.get(9)?,
             text: text.to_owned(),
             tags: row.get(4)?,
             entities: row.get(5)?,
@@ -240,6 +244,8 @@ fn repeated(transaction: &Transaction<'_>, rules: Rules) -> rusqlite::Result<Vec
             entities: Some(labels(|telling| &telling.entities)),
             source: Some("consolidation".to_owned()),
             trust: Trust::ALL.get(trust).copied().unwrap_or(Trust::Untrusted),
+            // It is as new as the newest of them, so that it takes the place of nothing newer.
+            at: tellings.iter().map(|telling| telling.at).max_by(f64::total_cmp),
             expires: end(&tellings, repeats),
             derived_from: tellings.iter().map(|telling| telling.id).collect(),
             ..Note::default()

@@ -38,6 +38,98 @@ impl DateRange {
     }
 }
 
+/// The year, the month and the day of a day since 1970.
+fn civil(day: i64) -> (i64, i64, i64) {
+    let mut year = 1970 + day / 366;
+    while days(year + 1, 1, 1) <= day {
+        year += 1;
+    }
+    while days(year, 1, 1) > day {
+        year -= 1;
+    }
+    let month = (1..=12).rev().find(|month| days(year, *month, 1) <= day).unwrap_or(1);
+    (year, month, day - days(year, month, 1) + 1)
+}
+
+/// A time as a date: `2023-05-08`.
+pub(super) fn shown(seconds: f64) -> String {
+    let (year, month, day) = civil(DateRange::of(seconds.clamp(-LIMIT, LIMIT)));
+    format!("{year:04}-{month:02}-{day:02}")
+}
+
+/// Seconds around 1970 in which there are dates.
+const LIMIT: f64 = 3e11;
+/// Words of days that are told from today.
+const DAYS: [(&str, i64); 4] = [("today", 0), ("tonight", 0), ("yesterday", -1), ("tomorrow", 1)];
+/// Spans of time, with the days of each.
+const SPANS: [(&str, i64); 4] = [("day", 1), ("week", 7), ("month", 30), ("year", 365)];
+const WEEKDAYS: [&str; 7] = ["monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"];
+const NUMBERS: [&str; 10] = ["a", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"];
+
+/// The first days that a text tells from today: `yesterday`, `last week`, `three days ago`, `on Monday`.
+pub(super) fn relative(text: &str, now: f64, longest: usize) -> Option<DateRange> {
+    let end = text.char_indices().map(|(at, _)| at).find(|&at| at >= longest).unwrap_or(text.len());
+    let lower = text.get(..end).unwrap_or_default().to_lowercase();
+    let words: Vec<&str> = lower.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty()).collect();
+    let today = DateRange::of(now.clamp(-LIMIT, LIMIT));
+    let span = |word: &str| SPANS.iter().find(|(name, _)| *name == word.strip_suffix('s').unwrap_or(word)).copied();
+    for (at, word) in words.iter().enumerate() {
+        if let Some((_, by)) = DAYS.iter().find(|(name, _)| name == word) {
+            return Some(DateRange { first: today + by, last: today + by });
+        }
+        let next = |by: usize| words.get(at + by).copied().unwrap_or_default();
+        if let Some((_, length)) = span(next(1)).filter(|_| next(2) == "ago") {
+            let count = NUMBERS.iter().position(|name| name == word).and_then(|at| i64::try_from(at + 1).ok());
+            let count = count.or_else(|| word.parse().ok().filter(|count| (1..1_000).contains(count)))?;
+            let (middle, slack) = (today - count * length, if length == 1 { 0 } else { length / 2 });
+            return Some(DateRange { first: middle - slack, last: middle + slack });
+        }
+        let back = match *word {
+            "last" => 1,
+            "this" => 0,
+            _ => continue,
+        };
+        let (year, month, _) = civil(today);
+        let monday = today - (today + 3).rem_euclid(7);
+        match next(1) {
+            "week" => {
+                let first = monday - 7 * back;
+                return Some(DateRange { first, last: first + 6 });
+            }
+            "month" => {
+                let (year, month) = if month > back { (year, month - back) } else { (year - 1, 12) };
+                return Some(DateRange::month(year, month));
+            }
+            "year" => return Some(DateRange { first: days(year - back, 1, 1), last: days(year - back + 1, 1, 1) - 1 }),
+            word => {
+                let weekday = WEEKDAYS.iter().position(|name| *name == word).and_then(|at| i64::try_from(at).ok());
+                let Some(weekday) = weekday else { continue };
+                // The newest such day before today.
+                let day = today - 1 - (today - 1 + 3 - weekday).rem_euclid(7);
+                return Some(DateRange { first: day, last: day });
+            }
+        }
+    }
+    None
+}
+
+/// Returns whether a text tells a time from the day on which it was said.
+pub(super) fn is_relative(text: &str) -> bool {
+    let next = |text: &str| {
+        let lower = text.to_lowercase();
+        ["next ", "in a ", "in two "].iter().any(|begin| {
+            lower.match_indices(begin).any(|(at, _)| {
+                let word =
+                    lower.get(at + begin.len()..).and_then(|rest| rest.split(|c: char| !c.is_alphanumeric()).next());
+                word.is_some_and(|word| {
+                    SPANS.iter().any(|(name, _)| word.starts_with(name)) || WEEKDAYS.contains(&word)
+                })
+            })
+        })
+    };
+    text.len() <= 4_096 && (relative(text, 0.0, text.len()).is_some() || next(text))
+}
+
 fn month_of(word: &str) -> Option<i64> {
     let whole = |month: &&str| month.eq_ignore_ascii_case(word);
     let short =
@@ -130,6 +222,21 @@ mod tests {
         ] {
             assert_eq!(date(text, 200), None, "{text}");
         }
+        // 28 November 2026, a Saturday.
+        let now = 20_785.0 * 86_400.0 + 7.0;
+        for (text, first, last) in [
+            ("What did I say yesterday?", 20_784, 20_784),
+            ("three days ago", 20_782, 20_782),
+            ("last week", 20_773, 20_779),
+            ("last month", 20_727, 20_757),
+            ("this year", 20_454, 20_818),
+            ("on last Monday", 20_780, 20_780),
+        ] {
+            assert_eq!(relative(text, now, 200), Some(DateRange { first, last }), "{text}");
+        }
+        assert_eq!(relative("at last", now, 200), None);
+        assert_eq!(shown(now), "2026-11-28");
+        assert!(is_relative("We meet next Friday.") && !is_relative("We met on Friday."));
         assert_eq!(DateRange::of(19_485.0 * 86_400.0 + 5.0), 19_485);
     }
 }

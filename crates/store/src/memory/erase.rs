@@ -73,7 +73,7 @@ pub(super) fn erase(transaction: &Transaction<'_>, ids: &[i64]) -> rusqlite::Res
                  entities = '[]', user = NULL, fingerprint = 0, checksum = ?2 WHERE id = ?1",
             )?
             .execute((id, checksum("")))?;
-        for table in ["sources", "vectors", "relations", "episodes", "reflections", "supports", "files"] {
+        for table in ["sources", "vectors", "relations", "episodes", "reflections", "supports", "files", "slots"] {
             transaction.prepare_cached(&format!("DELETE FROM memory_{table} WHERE memory = ?1"))?.execute([id])?;
         }
     }

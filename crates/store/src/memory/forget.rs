@@ -160,6 +160,13 @@ fn runs_of(connection: &Connection, user: &str) -> rusqlite::Result<BTreeSet<Str
         "SELECT run FROM memory_episodes JOIN memories ON memories.id = memory_episodes.memory WHERE user = ?1",
     )?;
     let mut runs: BTreeSet<String> = remembered.query_map([user], |row| row.get(0))?.collect::<Result<_, _>>()?;
+    let mut sources = connection.prepare_cached(
+        "SELECT DISTINCT source FROM memory_sources JOIN memories ON memories.id = memory_sources.memory \
+         WHERE user = ?1 AND source LIKE 'run %'",
+    )?;
+    for source in sources.query_map([user], |row| row.get::<_, String>(0))? {
+        runs.extend(source?.strip_prefix("run ").map(str::to_owned));
+    }
     runs.extend(work::runs_of(connection, user)?);
     runs.extend(audit::runs_of(connection, user)?);
     Ok(runs)

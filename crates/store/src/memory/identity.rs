@@ -13,7 +13,7 @@ use xxhash_rust::xxh3::xxh3_64;
 
 use super::{
     kinds::{Kind, Note, Trust},
-    names,
+    names, supersede,
     write::admit,
 };
 
@@ -64,7 +64,7 @@ pub(super) fn known_fact(
     }
     let mut statement = connection.prepare_cached(
         "SELECT id, trust, text FROM memories WHERE fingerprint = ?1 AND kind = ?2 AND state = 0 \
-         AND category IS ?3 AND user IS ?4 AND speaker IS ?5 AND trust >= ?6 \
+         AND category IS ?3 AND user IS ?4 AND speaker IS ?5 AND trust >= ?6 AND superseded_by IS NULL \
          AND (expires_at IS NULL OR expires_at > ?7) ORDER BY trust, id",
     )?;
     let category = note.category.as_deref().map(admit);
@@ -110,7 +110,8 @@ pub(super) fn duplicates(connection: &Connection, id: i64, all: bool) -> rusqlit
     Ok(found)
 }
 
-/// Recomputes the fingerprints of rows of an older version, which overlooked case, signs and order. Done by the process
+/// Recomputes the fingerprints of rows of an older version, which overlooked case, signs and order, and files them
+/// under what they are about. Done by the process
 /// that opens the file for writing, before it writes anything else.
 pub(super) fn recompute_fingerprints(connection: &mut Connection) -> rusqlite::Result<()> {
     let wanted = "SELECT id, text FROM memories WHERE fingerprint = 0 AND state = 0 LIMIT 4096";
@@ -130,6 +131,7 @@ pub(super) fn recompute_fingerprints(connection: &mut Connection) -> rusqlite::R
             transaction
                 .prepare_cached("UPDATE memories SET fingerprint = ?2 WHERE id = ?1")?
                 .execute((id, fingerprint(&text)))?;
+            supersede::file(&transaction, id)?;
         }
     }
     transaction.commit()

@@ -67,6 +67,10 @@ pub(super) struct Entry {
     pub id: i64,
     pub session: u32,
     pub kind: Kind,
+    /// The memory tells of a turn.
+    pub retold: bool,
+    /// Another memory took its place.
+    pub outdated: bool,
     pub trust: Trust,
     pub importance: f32,
     /// The time at which it happened, or was stored.
@@ -393,7 +397,7 @@ impl Index {
         let mut counts = vec![0.0_f32; self.slots.len()];
         let mut touched: Vec<u32> = Vec::new();
         let speakers = self.named_speakers(query);
-        let days = dates::date(query, LONGEST_QUERY);
+        let days = dates::date(query, LONGEST_QUERY).or_else(|| dates::relative(query, time, LONGEST_QUERY));
         let wanted = AnswerKinds::asked(query);
         let average = (self.spans / self.alive.max(1) as f64).max(1.0) as f32;
         for (number, weight) in terms {
@@ -427,7 +431,7 @@ impl Index {
             }
         }
         let is_stood_for = |(at, _): &&(u32, ScoredMemory)| {
-            self.slots.get(*at as usize).is_some_and(|slot| slot.entry.trust >= Trust::User)
+            self.slots.get(*at as usize).is_some_and(|slot| slot.entry.trust >= Trust::User && !slot.entry.retold)
         };
         let sure = found.iter().filter(is_stood_for).copied().collect();
         (best(found, limit), best(sure, limit))

@@ -10,10 +10,10 @@ use std::{
 };
 
 use super::{
-    Memory,
+    Memory, dates,
     identity::{identity, is_same},
     kinds::{Hit, Kind, Query, Trust},
-    read::SHORT,
+    read::{SHORT, is_sure},
     write::terms,
 };
 use loopwright_base::error::Result;
@@ -48,15 +48,18 @@ pub struct Injection {
 const MIN_SURE: Trust = Trust::User;
 /// Hits among which duplicates are looked for, or a few times as many.
 const MAX_CANDIDATES: usize = 256;
+/// Preferences that may be among the hits for a prompt, and stand before it anyway.
+const MAX_STANDING: usize = 8;
 
 impl Memory {
     /// The memories that match a question, as text for a model. Half of the places are kept for those that a person
     /// stands for, however much others match better; they stand before the rest.
     pub fn inject(&self, query: &Query, shape: InjectionLimits) -> Result<Injection> {
         let mut hits = self.distinct(query, shape.hits)?;
-        if hits.iter().any(|hit| hit.record.trust < MIN_SURE) {
+        if hits.iter().any(|hit| !is_sure(hit)) {
             let trust = Some(query.trust.map_or(MIN_SURE, |trust| trust.max(MIN_SURE)));
-            let sure = self.distinct(&Query { trust, ..query.clone() }, shape.hits.div_ceil(2))?;
+            let mut sure = self.distinct(&Query { trust, ..query.clone() }, shape.hits.div_ceil(2))?;
+            sure.retain(is_sure);
             hits = sure_first(hits, sure, shape.hits);
         }
         Ok(Injection { text: fenced(&hits, shape.characters), hits })
@@ -78,14 +81,20 @@ impl Memory {
 
     /// The memories that match a prompt, for a run: the trusted ones apart from the rest.
     pub fn recollect(&self, query: &Query, shape: InjectionLimits) -> Result<Recollection> {
-        let hits = self.inject(query, shape)?.hits;
+        let (standing, ids) = self.standing(query.user.as_deref())?;
+        // What stands in every request takes no place among what is recalled.
+        let more = shape.hits.saturating_add(ids.len().min(MAX_STANDING));
+        let mut hits = self.inject(query, InjectionLimits { hits: more, ..shape })?.hits;
+        hits.retain(|hit| !ids.contains(&hit.record.id));
+        hits.truncate(shape.hits);
         let to_recalled = |hit: &Hit| RecalledHit { id: hit.record.id, trust: hit.record.trust.name().to_owned() };
         let recalled = hits.iter().map(to_recalled).collect();
         // What once was asked for is no standing wish, whoever said it.
         let stands = |hit: &Hit| hit.record.trust >= MIN_SURE && hit.record.kind != Kind::Episodic;
         let (trusted, others): (Vec<Hit>, Vec<Hit>) = hits.into_iter().partition(stands);
         let characters = shape.characters;
-        Ok(Recollection { trusted: fenced(&trusted, characters), context: fenced(&others, characters), hits: recalled })
+        let (trusted, context) = (fenced(&trusted, characters), fenced(&others, characters));
+        Ok(Recollection { standing, trusted, context, hits: recalled })
     }
 }
 
@@ -93,12 +102,12 @@ impl Memory {
 fn sure_first(mut hits: Vec<Hit>, sure: Vec<Hit>, limit: usize) -> Vec<Hit> {
     for hit in sure {
         let same = |known: &Hit| is_same(&known.record.text, &hit.record.text);
-        if !hits.iter().any(|known| same(known) && known.record.trust >= MIN_SURE) {
+        if !hits.iter().any(|known| same(known) && is_sure(known)) {
             hits.retain(|known| !same(known));
             hits.push(hit);
         }
     }
-    hits.sort_by_key(|hit| hit.record.trust < MIN_SURE);
+    hits.sort_by_key(|hit| !is_sure(hit));
     hits.truncate(limit);
     let mut scores: Vec<f64> = hits.iter().map(|hit| hit.score).collect();
     scores.sort_by(|one, other| other.total_cmp(one));
@@ -187,6 +196,12 @@ fn fenced(hits: &[Hit], characters: usize) -> String {
         attribute("speaker", record.speaker.as_deref().unwrap_or_default());
         attribute("source", record.source.as_deref().unwrap_or_default());
         attribute("sensitivity", if record.sensitivity >= Level::Sensitive { record.sensitivity.name() } else { "" });
+        if let Some(new) = hit.superseded_by {
+            attribute("outdated", &format!("superseded by memory {new}"));
+        }
+        if dates::is_relative(&record.text) {
+            attribute("said", &dates::shown(record.at.unwrap_or(record.stored_at)));
+        }
         let (trust, age) = (record.trust.name(), age(hit.age));
         let warned = if record.trust == Trust::Untrusted { " warning=\"from outside\"" } else { "" };
         let _ = write!(text, " trust=\"{trust}\" age=\"{age}\"{warned}>");
@@ -197,7 +212,7 @@ fn fenced(hits: &[Hit], characters: usize) -> String {
 }
 
 /// Text that holds no markup: `<`, `>` and `&` escaped, quotes too in attributes, and nothing that can't be seen.
-fn escaped(text: &str, attribute: bool) -> String {
+pub(super) fn escaped(text: &str, attribute: bool) -> String {
     let mut out = String::with_capacity(text.len() + 16);
     for c in text.chars() {
         match c {
@@ -227,7 +242,7 @@ fn is_unseen(c: char) -> bool {
 }
 
 /// At most so many characters, cut between words where there are any.
-fn shortened(text: &str, characters: usize) -> String {
+pub(super) fn shortened(text: &str, characters: usize) -> String {
     let text = text.trim();
     if text.chars().count() <= characters {
         return text.to_owned();

@@ -175,6 +175,9 @@ pub struct Query {
     /// Memories of this user and of nobody; an empty name: of nobody alone. Without one, all.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub user: Option<String>,
+    /// Facts that others took the place of are recalled, too.
+    #[serde(default, skip_serializing_if = "loopwright_base::json::is_default")]
+    pub outdated: bool,
 }
 
 const fn default_limit() -> usize {
@@ -200,6 +203,7 @@ impl Query {
             vector: None,
             embedder: None,
             user: None,
+            outdated: false,
         }
     }
 }
@@ -257,4 +261,7 @@ pub struct Hit {
     pub age: f64,
     /// The words or ways by which it was found.
     pub found_by: Vec<String>,
+    /// The memory that took its place.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub superseded_by: Option<i64>,
 }

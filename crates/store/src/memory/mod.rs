@@ -17,9 +17,14 @@ mod index_build;
 mod inject;
 mod kinds;
 mod names;
+mod phrases;
 mod read;
+mod slots;
+mod standing;
+mod supersede;
 mod tables;
 mod vectors;
+mod wishes;
 mod work;
 mod write;
 

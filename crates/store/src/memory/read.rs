@@ -17,6 +17,7 @@ use super::{
     key_of,
     kinds::{Hit, Kind, Query, Record, Trust},
     now,
+    supersede::{column, is_retold, superseded_by},
     vectors::{HASHING, Vectors},
     write::{checksum, terms, unknown},
 };
@@ -26,6 +27,10 @@ use loopwright_lexicon::words;
 
 /// The share of a score that age and low importance can take at most: relevance decides, age breaks near ties.
 const MAX_FADING: f64 = 0.1;
+/// The factor of what tells of a turn: it repeats the words of a question, and answers it with what was known then.
+const RETOLD: f64 = 0.5;
+/// The factor of an episode that tells what is so no longer.
+const OUTDATED: f64 = 0.8;
 /// The weight of an embedder beside the words.
 const EMBEDDING_WEIGHT: f32 = 0.6;
 /// The weight of feature hashing, which knows no meanings: measured on conversations, more does harm.
@@ -45,12 +50,14 @@ pub struct Provenance {
     /// The memory.
     #[serde(flatten)]
     pub record: Record,
-    /// `live`, `forgotten` or `merged`.
+    /// `live`, `superseded`, `forgotten` or `merged`.
     pub state: &'static str,
     /// The time of the last change, in seconds since 1970.
     pub changed_at: f64,
     /// The memory that it was merged into.
     pub merged_into: Option<i64>,
+    /// The memory that took its place.
+    pub superseded_by: Option<i64>,
     /// The sources.
     pub sources: Vec<Source>,
     /// The memories it was made from, and theirs, down to the first, each once.
@@ -176,7 +183,8 @@ impl Memory {
                     if whole && (!needs_rows || filter.fits(&record)) {
                         let age = (time - record.at.unwrap_or(record.stored_at)).max(0.0);
                         let found_by = found_by(&query.text, &record);
-                        hits.push(Hit { record, score: f64::from(found.score), age, found_by });
+                        let superseded_by = superseded_by(&connection, found.id)?;
+                        hits.push(Hit { record, score: f64::from(found.score), age, found_by, superseded_by });
                     }
                 }
                 Ok(())
@@ -186,7 +194,7 @@ impl Memory {
                 wanted = wanted.saturating_mul(8);
                 continue;
             }
-            if hits.iter().take(query.limit).any(|hit| hit.record.trust < Trust::User) {
+            if hits.iter().take(query.limit).any(|hit| !is_sure(hit)) {
                 // However many put it otherwise: what somebody stands for is among those that are compared.
                 let least = hits.last().map_or(0.0, |hit| hit.score) as f32;
                 let sure = sure.into_iter().filter(|found| !known.contains(&found.id));
@@ -194,7 +202,7 @@ impl Memory {
                 let most = hits.len().saturating_add(query.limit);
                 take(sure, most, &mut hits).map_err(&trouble)?;
             }
-            return Ok(with_checked(checked_first(hits), query.limit));
+            return Ok(with_checked(current_first(checked_first(hits)), query.limit));
         }
     }
 
@@ -218,7 +226,9 @@ impl Memory {
         let time = query.now.unwrap_or_else(now);
         let filter = Filter::new(query, time);
         let read = || -> rusqlite::Result<Vec<Record>> {
-            let columns = format!("SELECT {COLUMNS} FROM memories WHERE state = 0 ORDER BY id DESC");
+            let outdated = if query.outdated { "NULL" } else { column(&connection) };
+            let columns =
+                format!("SELECT {COLUMNS} FROM memories WHERE state = 0 AND {outdated} IS NULL ORDER BY id DESC");
             let mut statement = connection.prepare_cached(&columns)?;
             let mut rows = statement.query([])?;
             let mut found = Vec::new();
@@ -360,18 +370,44 @@ fn checked_first(hits: Vec<Hit>) -> Vec<Hit> {
     ordered.filter_map(|(at, score)| hits.get_mut(at).and_then(Option::take).map(|hit| Hit { score, ..hit })).collect()
 }
 
-/// The best `limit` hits. Half of these places are kept for hits that a person stands for: no number of others crowds
-/// them out.
-fn with_checked(mut hits: Vec<Hit>, limit: usize) -> Vec<Hit> {
-    let is_sure = |hit: &Hit| hit.record.trust >= Trust::User;
-    let rest = hits.split_off(limit.min(hits.len()));
-    let there = hits.iter().filter(|hit| is_sure(hit)).count();
-    let kept: Vec<Hit> = rest.into_iter().filter(is_sure).take((limit / 2).saturating_sub(there)).collect();
-    for _ in &kept {
-        let last = hits.iter().rposition(|hit| !is_sure(hit));
-        last.map(|at| hits.remove(at));
+/// Moves what took the place of a memory before it.
+fn current_first(mut hits: Vec<Hit>) -> Vec<Hit> {
+    for at in 0..hits.len() {
+        let Some(new) = hits.get(at).and_then(|hit| hit.superseded_by) else { continue };
+        let Some(later) = hits.iter().skip(at + 1).position(|hit| hit.record.id == new) else { continue };
+        let scores: Vec<f64> = hits.iter().map(|hit| hit.score).collect();
+        if let Some(moved) = hits.get_mut(at..=at + 1 + later) {
+            moved.rotate_right(1);
+        }
+        hits.iter_mut().zip(scores).for_each(|(hit, score)| hit.score = score);
     }
-    hits.extend(kept);
+    hits
+}
+
+/// Returns whether a person stands for what a hit says. What tells of a turn says what was asked, and no more.
+pub(super) fn is_sure(hit: &Hit) -> bool {
+    hit.record.trust >= Trust::User && !is_talk(hit)
+}
+
+fn is_talk(hit: &Hit) -> bool {
+    is_retold(hit.record.kind, hit.record.category.as_deref())
+}
+
+/// The best `limit` hits. Half of these places are kept for hits that a person stands for, and half for those that do
+/// not tell of turns: no number of others crowds them out.
+fn with_checked(mut hits: Vec<Hit>, limit: usize) -> Vec<Hit> {
+    let mut rest = hits.split_off(limit.min(hits.len()));
+    for wanted in [|hit: &Hit| !is_talk(hit), is_sure as fn(&Hit) -> bool] {
+        let there = hits.iter().filter(|hit| wanted(hit)).count();
+        for _ in there..limit / 2 {
+            let (Some(next), Some(last)) = (rest.iter().position(wanted), hits.iter().rposition(|hit| !wanted(hit)))
+            else {
+                break;
+            };
+            hits.remove(last);
+            hits.push(rest.remove(next));
+        }
+    }
     hits.sort_by(|one, other| other.score.total_cmp(&one.score));
     hits
 }
@@ -405,7 +441,8 @@ fn read_changes(connection: &Connection, index: &mut Index) -> rusqlite::Result<
     let order = if index.revision == 0 { "id" } else { "revision, id" };
     let query = format!(
         "SELECT id, revision, state, session, kind, trust, importance, coalesce(said_at, stored_at), expires_at, text, \
-         speaker, category, tags, entities, said_at, user FROM memories WHERE revision > ?1 ORDER BY {order}"
+         speaker, category, tags, entities, said_at, user, {} FROM memories WHERE revision > ?1 ORDER BY {order}",
+        column(connection)
     );
     let mut statement = connection.prepare_cached(&query)?;
     let mut rows = statement.query([index.revision])?;
@@ -454,10 +491,13 @@ fn entry(row: &Row<'_>, id: i64, searched: &str, index: &mut Index) -> rusqlite:
         Some(days) if days.first == days.last => Some(days.first),
         _ => row.get::<_, Option<f64>>(14)?.map(DateRange::of),
     };
+    let kind = Kind::ALL.get(row.get::<_, usize>(4)?).copied().unwrap_or_default();
     Ok(Entry {
         id,
         session: index.session(row.get_ref(3)?.as_str()?),
-        kind: Kind::ALL.get(row.get::<_, usize>(4)?).copied().unwrap_or_default(),
+        kind,
+        retold: is_retold(kind, row.get_ref(11)?.as_str_or_null()?),
+        outdated: row.get::<_, Option<i64>>(16)?.is_some(),
         trust: Trust::ALL.get(row.get::<_, usize>(5)?).copied().unwrap_or(Trust::Untrusted),
         importance: row.get::<_, f64>(6)? as f32,
         at: row.get(7)?,
@@ -498,7 +538,8 @@ fn searched(row: &Row<'_>) -> rusqlite::Result<String> {
 fn worth(entry: &Entry, time: f64) -> f64 {
     let age = ((time - entry.at) / DAY).max(0.0);
     let freshness = entry.kind.half_life().map_or(1.0, |half| 0.5_f64.powf(age / half));
-    1.0 - MAX_FADING * (1.0 - freshness) + MAX_FADING * (f64::from(entry.importance) - 0.5)
+    let told = if entry.retold { RETOLD } else { 1.0 } * if entry.outdated { OUTDATED } else { 1.0 };
+    told * (1.0 - MAX_FADING * (1.0 - freshness) + MAX_FADING * (f64::from(entry.importance) - 0.5))
 }
 
 struct Filter<'a> {
@@ -519,6 +560,7 @@ impl<'a> Filter<'a> {
             && (query.kinds.is_empty() || query.kinds.contains(&entry.kind))
             && query.trust.is_none_or(|trust| entry.trust >= trust)
             && entry.lasts(self.time)
+            && (query.outdated || !entry.outdated || (entry.kind == Kind::Episodic && !entry.retold))
             && query.since.is_none_or(|since| entry.at >= since)
             && query.until.is_none_or(|until| entry.at <= until)
     }
@@ -585,15 +627,18 @@ fn provenance(
     depth: usize,
 ) -> rusqlite::Result<Option<Provenance>> {
     seen.push(id);
-    let query = format!("SELECT {COLUMNS}, state, changed_at, merged_into FROM memories WHERE id = ?1");
+    let query =
+        format!("SELECT {COLUMNS}, state, changed_at, merged_into, {} FROM memories WHERE id = ?1", column(connection));
     let found = connection
         .prepare_cached(&query)?
         .query_row([id], |row| {
             let state = ["live", "forgotten", "merged"].get(row.get::<_, usize>(19)?).copied().unwrap_or("unknown");
-            Ok((record(row)?.0, state, row.get(20)?, row.get(21)?))
+            let superseded_by: Option<i64> = row.get(22)?;
+            let state = if state == "live" && superseded_by.is_some() { "superseded" } else { state };
+            Ok((record(row)?.0, state, row.get(20)?, row.get(21)?, superseded_by))
         })
         .optional()?;
-    let Some((record, state, changed_at, merged_into)) = found else { return Ok(None) };
+    let Some((record, state, changed_at, merged_into, superseded_by)) = found else { return Ok(None) };
     let mut sources = connection.prepare_cached(
         "SELECT source, trust, at FROM memory_sources WHERE memory = ?1 \
          OR memory IN (SELECT id FROM memories WHERE merged_into = ?1) ORDER BY at, source",
@@ -619,5 +664,5 @@ fn provenance(
             }
         }
     }
-    Ok(Some(Provenance { record, state, changed_at, merged_into, sources, derived_from, derived }))
+    Ok(Some(Provenance { record, state, changed_at, merged_into, superseded_by, sources, derived_from, derived }))
 }

@@ -3,7 +3,7 @@
 use crate::open::Tables;
 
 /// The tables of memory, which [`open`](crate::open::open) brings up to date.
-pub const TABLES: Tables = Tables { room: "memory", migrations: &[FIRST, SECOND, THIRD, FOURTH], reads_from: 2 };
+pub const TABLES: Tables = Tables { room: "memory", migrations: &[FIRST, SECOND, THIRD, FOURTH, FIFTH], reads_from: 2 };
 
 /// `revision` grows with every change, so that each process reads what others changed since it last looked.
 /// A row is never deleted: `state` says whether it lives (0), was forgotten (1) or was merged into another (2).
@@ -114,4 +114,18 @@ UPDATE memories SET fingerprint = 0;
 const FOURTH: &str = "
 ALTER TABLE memory_relations ADD COLUMN user TEXT;
 UPDATE memory_relations SET user = (SELECT user FROM memories WHERE memories.id = memory);
+";
+
+/// What memories are about, as numbers of slots ([`supersede`](super::supersede)), and what took the place of one.
+/// Whoever opens a file of before files its memories with their fingerprints.
+const FIFTH: &str = "
+ALTER TABLE memories ADD COLUMN superseded_by INTEGER REFERENCES memories (id);
+CREATE TABLE memory_slots (
+    slot INTEGER NOT NULL,
+    memory INTEGER NOT NULL REFERENCES memories (id),
+    PRIMARY KEY (slot, memory)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX memory_slots_by_memory ON memory_slots (memory);
+CREATE INDEX memories_of_preferences ON memories (user) WHERE state = 0 AND category = 'preference';
+UPDATE memories SET fingerprint = 0;
 ";

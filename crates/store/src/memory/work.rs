@@ -72,11 +72,12 @@ impl Memory {
         Ok(QueueConnection::Own(own))
     }
 
-    /// Queues the work that follows a turn, before anything of it starts; returns the numbers of its pieces. Queued
-    /// work is not queued again. Its secrets were removed before ([`Turn::cleaned`]).
+    /// Queues the work that follows a turn, before anything of it starts, and keeps its preferences at once;
+    /// returns the numbers of its pieces. Queued work is not queued again. Its secrets were removed before
+    /// ([`Turn::cleaned`]).
     pub fn queue_turn(&self, turn: &Turn) -> Result<Vec<i64>> {
         let (kinds, payload) = work_of(turn)?;
-        self.enqueue(&kinds, &turn.run, &payload, &turn.session, turn.user.as_deref())
+        self.enqueue(&kinds, &turn.run, &payload, (&turn.session, turn.user.as_deref()), Some(turn))
     }
 
     /// Records that a run begins whose journal is at `journal`, so that its turn is found if this process dies before
@@ -129,6 +130,7 @@ impl Memory {
         if let Some(turn) = turn {
             let (kinds, payload) = work_of(turn)?;
             self.put(&transaction, &kinds, &payload, &turn.run, (&turn.session, turn.user.as_deref()))?;
+            self.keep_wishes(&transaction, turn)?;
         }
         transaction.commit().map_err(&trouble)?;
         Ok(true)
@@ -139,8 +141,8 @@ impl Memory {
         kinds: &[&str],
         name: &str,
         payload: &str,
-        session: &str,
-        user: Option<&str>,
+        (session, user): (&str, Option<&str>),
+        turn: Option<&Turn>,
     ) -> Result<Vec<i64>> {
         let trouble = self.error_mapper();
         let mut queue = self.queue()?;
@@ -148,6 +150,7 @@ impl Memory {
         let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate).map_err(&trouble)?;
         work::settle(&transaction, name, None).map_err(&trouble)?;
         let (ids, full) = self.put(&transaction, kinds, payload, name, (session, user))?;
+        turn.map_or(Ok(()), |turn| self.keep_wishes(&transaction, turn))?;
         transaction.commit().map_err(&trouble)?;
         if full {
             let message = format!("{} pieces of work wait already; more is not taken", work::MAX_QUEUED);
@@ -267,7 +270,7 @@ impl Memory {
         }
         // One for each last time: whoever asks twice, or in two processes, means the same.
         let name = format!("after {last:.3}");
-        self.enqueue(&[CONSOLIDATION], &name, "{}", &self.session, None)?;
+        self.enqueue(&[CONSOLIDATION], &name, "{}", (&self.session, None), None)?;
         Ok(true)
     }
 }

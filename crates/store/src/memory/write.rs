@@ -13,10 +13,14 @@ use super::{
     identity::{fingerprint, known_fact, speaker},
     kinds::{Note, Trust},
     names, now,
+    supersede::supersede,
 };
 use loopwright_base::error::{Error, Result};
 use loopwright_guard::sensitivity::without_secrets;
 use loopwright_lexicon::words;
+
+/// No time is later, in seconds since 1970; what is, was told in milliseconds.
+const LATEST: f64 = 1e12;
 
 /// Filters every stored text, every word beside it and every name in the graph: secrets never enter; personal data
 /// does, under a label.
@@ -133,6 +137,7 @@ fn check(note: &Note) -> Result<()> {
         let message = format!("derived from {} memories, {MAX_WORDS} are allowed", note.derived_from.len());
         return Err(Error::usage("too_many", message).hint("name the memories that it rests on most"));
     }
+    check_times(note)?;
     let times = [("at", note.at), ("expires", note.expires), ("importance", note.importance)];
     for (what, number) in times {
         if number.is_some_and(|number| !number.is_finite()) {
@@ -143,6 +148,17 @@ fn check(note: &Note) -> Result<()> {
     if note.importance.is_some_and(|importance| !(0.0..=1.0).contains(&importance)) {
         let error = Error::usage("invalid_value", "importance is a number from 0 to 1");
         return Err(error.hint("0 is of no importance, 1 is what must not be missed"));
+    }
+    Ok(())
+}
+
+/// Checks that times are told in seconds.
+fn check_times(note: &Note) -> Result<()> {
+    for (what, time) in [("at", note.at), ("expires", note.expires)] {
+        if time.is_some_and(|time| time.abs() > LATEST) {
+            let message = format!("{what} lies after the year 30000, in seconds since 1970");
+            return Err(Error::usage("invalid_value", message).hint("divide milliseconds by 1000"));
+        }
     }
     Ok(())
 }
@@ -255,6 +271,11 @@ pub(super) fn store(
         transaction
             .prepare_cached("INSERT OR IGNORE INTO memory_derivations VALUES (?1, ?2)")?
             .execute((id, parent))?;
+    }
+    if known.is_none() {
+        for rest in supersede(transaction, id, revision, time)? {
+            store(transaction, &rest, session, rest.trust, revision, time)?;
+        }
     }
     Ok(id)
 }

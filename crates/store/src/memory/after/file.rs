@@ -505,8 +505,8 @@ impl FileSync<'_> {
     /// The live preferences.
     fn live(&self) -> rusqlite::Result<BTreeMap<i64, Live>> {
         let mut statement = self.transaction.prepare_cached(
-            "SELECT id, text, trust FROM memories WHERE state = 0 AND kind = 1 AND category = 'preference' \
-             AND user IS ?1 AND (expires_at IS NULL OR expires_at > ?2)",
+            "SELECT id, text, trust FROM memories WHERE state = 0 AND superseded_by IS NULL AND kind = 1 \
+             AND category = 'preference' AND user IS ?1 AND (expires_at IS NULL OR expires_at > ?2)",
         )?;
         let trust = |at: usize| Trust::ALL.get(at).copied().unwrap_or(Trust::Untrusted);
         statement

@@ -8,7 +8,10 @@ use std::sync::LazyLock;
 use loopwright_base::text::head;
 use regex::Regex;
 
-use super::super::names;
+use super::super::{
+    names,
+    wishes::{asks, is_passing, is_wish},
+};
 use loopwright_lexicon::{
     lines::Format,
     sentences::{Kind, sentences},
@@ -28,6 +31,8 @@ pub(super) struct Sentence {
     pub states: bool,
     /// The sentence states a preference.
     pub prefers: bool,
+    /// The sentence asks for something to be told: it says nothing itself.
+    pub asks: bool,
 }
 
 /// The sentences of a text, with the kind of each. `own`: the writer speaks of themselves.
@@ -45,9 +50,22 @@ pub(super) fn classify_sentences(text: &str, own: bool) -> Vec<Sentence> {
         let fits = sentence.chars().count() <= LONGEST && !sentence.ends_with('?');
         let prefers = own && fits && prefers(&sentence);
         let states = fits && !prefers && states(&sentence, own);
-        all.push(Sentence { text: sentence, states, prefers });
+        let asks = sentence.ends_with('?') || asks(&sentence);
+        all.push(Sentence { text: sentence, states, prefers, asks });
         if all.len() >= 200 {
             break;
+        }
+    }
+    if own {
+        let may = |one: &Sentence| one.text.chars().count() <= LONGEST;
+        let is_idle = |one: &Sentence| !one.asks && one.text.split_whitespace().count() < 3;
+        // Where something else is wanted, a wish may be about that alone.
+        let alone =
+            all.iter().all(|one| one.states || one.prefers || is_idle(one) || may(one) && is_wish(&one.text, true));
+        for one in all.iter_mut().filter(|one| may(one)) {
+            if is_wish(&one.text, alone) {
+                (one.states, one.prefers, one.asks) = (false, true, false);
+            }
         }
     }
     let mut left = MOST;
@@ -117,15 +135,13 @@ fn holds(rule: &LazyLock<Option<Regex>>, text: &str) -> bool {
     rule.as_ref().is_some_and(|rule| rule.is_match(text))
 }
 
-/// Five forms of preferences.
-static PREFERS: LazyLock<[Option<Regex>; 5]> = LazyLock::new(|| {
+/// Forms of preferences beside standing wishes.
+static PREFERS: LazyLock<[Option<Regex>; 3]> = LazyLock::new(|| {
     [
         rule(
             r"(?i)\b(?:i|we) (?:really |strongly |usually |generally |always |much |do |also )*(?:prefer|like|love|enjoy|hate|dislike|detest|favou?r)\b|\b(?:i|we) (?:don't|do not|can't stand|cannot stand)(?: like| want to see| care for)?\b.*\b(?:like|stand|care for)\b|\bi can(?:'t|not) stand\b",
         ),
-        rule(r"(?i)^(?:please,? )?(?:always|never)\s+\w+|\b(?:i|we) (?:always|never) want\b"),
-        rule(r"(?i)\b(?:from now on|in (?:the )?future|going forward|by default|as a rule)\b"),
-        rule(r"(?i)\b(?:call me|my name is|i go by|address me as)\s+\S"),
+        rule(r"(?i)\b(?:i|we) (?:always|never) want\b"),
         rule(r"(?i)\b(?:i|we)(?:'d| would) rather\b|\bmy (?:favou?rite|preferred)\b|\b(?:i|we) tend to\b"),
     ]
 });
@@ -138,7 +154,10 @@ static WISHES: LazyLock<Option<Regex>> = LazyLock::new(|| {
 });
 
 fn prefers(sentence: &str) -> bool {
-    sentence.split_whitespace().count() >= 3 && !holds(&WISHES, sentence) && any(&*PREFERS, sentence)
+    sentence.split_whitespace().count() >= 3
+        && !holds(&WISHES, sentence)
+        && any(&*PREFERS, sentence)
+        && !is_passing(sentence)
 }
 
 /// A relation that a sentence states.

@@ -15,8 +15,10 @@ use crate::{
     memory::{
         FILE, Memory,
         graph::{Relation, insert_relation},
+        identity::fingerprint,
         kinds::{Kind, Note, Trust},
         names, now,
+        supersede::{self, PREFERENCE, PROMPT, SUMMARY},
         work::{CONSOLIDATION, REFLECTION, TURN, event},
         write::{self, derived_trust, next_revision},
     },
@@ -26,7 +28,7 @@ use loopwright_base::{
     error::{Error, Result},
     text::clip,
 };
-use loopwright_guard::own_words;
+use loopwright_guard::{own_words, sensitivity::without_secrets};
 
 /// Seconds in a day.
 const DAY: f64 = 86_400.0;
@@ -142,6 +144,32 @@ impl Memory {
         self.end_work(&transaction, job, &whose, time)?;
         transaction.commit().map_err(&trouble)?;
         Ok(kept)
+    }
+
+    /// Stores the preferences of a turn as part of queueing it: they stand in the next request already.
+    pub(in crate::memory) fn keep_wishes(&self, transaction: &Transaction<'_>, turn: &Turn) -> Result<()> {
+        if !turn.after.preferences {
+            return Ok(());
+        }
+        let said = language::classify_sentences(&own_words(&turn.prompt), true);
+        if !said.iter().any(|one| one.prefers) {
+            return Ok(());
+        }
+        let trouble = self.error_mapper();
+        let revision = next_revision(transaction).map_err(&trouble)?;
+        let (kept, events) = (Vec::new(), Vec::new());
+        let mut keeping = TurnWriter { memory: self, transaction, turn, revision, time: now(), kept, events };
+        for one in said.iter().filter(|one| one.prefers) {
+            if keeping.told(&one.text)?.is_none() {
+                keeping.keep_preference(&one.text)?;
+            }
+        }
+        let events = keeping.events;
+        let whose = EventScope { session: &turn.session, turn: Some(&turn.run), user: turn.user.as_deref() };
+        if turn.after.audit {
+            events.iter().try_for_each(|one| audit::write(transaction, &whose, one)).map_err(&trouble)?;
+        }
+        Ok(())
     }
 
     fn consolidate_as(&self, job: &Job) -> Result<Vec<i64>> {
@@ -271,6 +299,76 @@ impl TurnWriter<'_> {
         Ok(Some(id))
     }
 
+    /// Stores what a turn tells; what an earlier one of the session told in the same words counts once more.
+    fn put_once(&mut self, note: &Note, event_kind: &str) -> Result<Option<i64>> {
+        let trouble = self.memory.error_mapper();
+        let text = without_secrets(note.text.trim_end()).0;
+        let (turn, trust) = (self.turn, derived_trust(self.transaction, note));
+        let trust = trust.map_err(&trouble)?.unwrap_or(note.trust);
+        let known: Option<i64> = self
+            .transaction
+            .prepare_cached(
+                "SELECT id FROM memories WHERE fingerprint = ?1 AND kind = 0 AND state = 0 AND category IS ?2 \
+                 AND session = ?3 AND user IS ?4 AND trust = ?5 AND text = ?6 AND superseded_by IS NULL",
+            )
+            .and_then(|mut query| {
+                let session = write::admit(&turn.session);
+                let of = (fingerprint(&text), &note.category, session, &turn.user, trust as i64, &text);
+                query.query_row(of, |row| row.get(0)).optional()
+            })
+            .map_err(&trouble)?;
+        let Some(id) = known else { return self.put(note, event_kind) };
+        let merge = || -> rusqlite::Result<()> {
+            self.transaction
+                .prepare_cached(
+                    "UPDATE memories SET revision = ?2, seen = seen + 1, changed_at = ?3, said_at = ?4 WHERE id = ?1",
+                )?
+                .execute((id, self.revision, self.time, note.at))?;
+            self.transaction
+                .prepare_cached("INSERT OR IGNORE INTO memory_sources VALUES (?1, ?2, ?3, ?4)")?
+                .execute((id, turn.source(), trust as i64, self.time))?;
+            for parent in note.derived_from.iter().filter(|parent| **parent != id) {
+                self.transaction
+                    .prepare_cached(
+                        "INSERT OR IGNORE INTO memory_derivations SELECT ?1, id FROM memories \
+                         WHERE id = ?2 AND state = 0",
+                    )?
+                    .execute((id, parent))?;
+            }
+            Ok(())
+        };
+        merge().map_err(&trouble)?;
+        self.events.push(event(event_kind, &json!({"id": id, "trust": trust.name()})));
+        Ok(Some(id))
+    }
+
+    /// Where a turn asked something and did nothing else, what was answered to the same question before is outdated.
+    fn replace_asked(&self, read: &TurnStatements, id: i64) -> Result<()> {
+        let asked: Vec<&str> = read.said.iter().map(|(one, _)| one.text.as_str()).collect();
+        if asked.is_empty() || !read.said.iter().all(|(one, _)| one.asks) {
+            return Ok(());
+        }
+        let slot = supersede::key("asked", &format!("{}\n{}", self.turn.session, asked.join(" ")));
+        let replace = || -> rusqlite::Result<()> {
+            let before: Vec<i64> = self
+                .transaction
+                .prepare_cached(
+                    "SELECT memory FROM memory_slots JOIN memories ON id = memory WHERE slot = ?1 AND id <> ?2 \
+                     AND state = 0 AND superseded_by IS NULL AND user IS ?3",
+                )?
+                .query_map((slot, id, &self.turn.user), |row| row.get(0))?
+                .collect::<Result<_, _>>()?;
+            for old in before {
+                supersede::mark(self.transaction, old, id, self.revision, self.time)?;
+            }
+            self.transaction
+                .prepare_cached("INSERT OR IGNORE INTO memory_slots VALUES (?1, ?2)")?
+                .execute((slot, id))
+                .map(drop)
+        };
+        replace().map_err(self.memory.error_mapper())
+    }
+
     fn keep_turn(&mut self, read: &TurnStatements) -> Result<()> {
         let turn = self.turn;
         let after = &turn.after;
@@ -337,14 +435,16 @@ impl TurnWriter<'_> {
         Ok(())
     }
 
+    /// Stores the relations of preferences, which were kept when the turn was queued, and themselves where they were
+    /// not: an older version queued the turn.
     fn keep_preferences(&mut self, read: &TurnStatements, parents: &mut Vec<i64>) -> Result<()> {
         for (one, found) in read.said.iter().filter(|(one, _)| one.prefers) {
-            let note = Note {
-                category: Some("preference".to_owned()),
-                importance: Some(0.9),
-                ..self.note(Kind::Semantic, one.text.clone(), Trust::User)
+            let id = match self.told(&one.text)? {
+                Some((id, true)) => Some(id),
+                // It was forgotten since.
+                Some((_, false)) => continue,
+                None => self.keep_preference(&one.text)?,
             };
-            let id = self.put(&note, "preference_kept")?;
             parents.extend(id);
             if self.turn.after.entities {
                 self.keep_relations(found, id, Trust::User)?;
@@ -353,34 +453,60 @@ impl TurnWriter<'_> {
         Ok(())
     }
 
+    fn keep_preference(&mut self, text: &str) -> Result<Option<i64>> {
+        let note = Note {
+            category: Some(PREFERENCE.to_owned()),
+            importance: Some(0.9),
+            ..self.note(Kind::Semantic, text.to_owned(), Trust::User)
+        };
+        self.put(&note, "preference_kept")
+    }
+
+    /// The preference of this text that this run told already, and whether it lives.
+    fn told(&self, text: &str) -> Result<Option<(i64, bool)>> {
+        self.transaction
+            .prepare_cached(
+                "SELECT id, state = 0 FROM memory_sources JOIN memories ON id = memory \
+                 WHERE source = ?1 AND fingerprint = ?2 AND kind = 1 ORDER BY id DESC",
+            )
+            .and_then(|mut query| {
+                let text = without_secrets(text.trim_end()).0;
+                query
+                    .query_row((self.turn.source(), fingerprint(&text)), |row| Ok((row.get(0)?, row.get(1)?)))
+                    .optional()
+            })
+            .map_err(self.memory.error_mapper())
+    }
+
     /// Stores the goal, as the user said it, and the summary, which rests on it, on statements and on recalled
     /// memories.
     fn keep_episode(&mut self, read: &TurnStatements, parents: &[i64]) -> Result<Option<i64>> {
         let turn = self.turn;
         let apart = |one: &&Sentence| !(one.states && turn.after.entities || one.prefers && turn.after.preferences);
-        let wanted = read.said.iter().map(|(one, _)| one).filter(apart);
+        let wanted = read.said.iter().map(|(one, _)| one).filter(|one| apart(one) && !one.asks);
         let wanted: Vec<&str> = wanted.map(|one| one.text.as_str()).collect();
         let wanted = clip(&wanted.join(" "), 2_000);
         let mut from = parents.to_vec();
         if wanted.split_whitespace().count() >= 3 {
             let note = Note {
-                category: Some("prompt".to_owned()),
+                category: Some(PROMPT.to_owned()),
                 speaker: Some(turn.writer().to_owned()),
                 importance: Some(0.4),
                 ..self.note(Kind::Episodic, wanted, Trust::User)
             };
-            from.extend(self.put(&note, "prompt_kept")?);
+            from.extend(self.put_once(&note, "prompt_kept")?);
         }
         from.extend(&turn.recalled);
         let note = Note {
-            category: Some("summary".to_owned()),
+            category: Some(SUMMARY.to_owned()),
             tags: read.topics.clone(),
             entities: Some(read.entities.clone()),
             importance: Some(read.importance),
             derived_from: from,
             ..self.note(Kind::Episodic, read.summary.clone(), turn.trust())
         };
-        let Some(id) = self.put(&note, "episode_kept")? else { return Ok(None) };
+        let Some(id) = self.put_once(&note, "episode_kept")? else { return Ok(None) };
+        self.replace_asked(read, id)?;
         self.transaction
             .prepare_cached(
                 "INSERT OR REPLACE INTO memory_episodes (memory, run, topics, started_at, ended_at, turns) \
