@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from loopwright import _core
+from loopwright._dataclasses import replace
 from loopwright._driver._async import AsyncDriver
 from loopwright._driver._commands import begin_work
 from loopwright._driver._generator import ARRIVED
