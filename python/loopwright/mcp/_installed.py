@@ -6,18 +6,16 @@ imports nothing of it.
 
 from __future__ import annotations
 
-from functools import cache
 from typing import TYPE_CHECKING
 
-from loopwright.errors import ToolError, UsageError
+from loopwright._extras import need
+from loopwright.errors import ToolError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
 __all__ = ["McpError", "check_installed", "failure_of", "leaves"]
 
-_OLDEST, _FIRST_UNKNOWN = (2, 3), (3, 0)
-_INSTALL = "pip install 'loopwright[mcp]'"
 _CLOSED = -32000
 _WRONG_VERSION = -32022
 _NO_METHOD = -32601
@@ -33,20 +31,9 @@ class McpError(ToolError):
     default_code = "mcp"
 
 
-@cache
 def check_installed() -> None:
     """Raises a `UsageError` that says what to install: `missing_extra`, or `wrong_version` of the other package."""
-    from importlib import metadata
-
-    try:
-        version = metadata.version("mcp")
-    except metadata.PackageNotFoundError:
-        message = "loopwright.mcp needs the package mcp, which is not installed"
-        raise UsageError(message, "missing_extra", _INSTALL) from None
-    numbers = tuple(int(part) if part.isdecimal() else 0 for part in version.split(".")[:2])
-    if not _OLDEST <= numbers < _FIRST_UNKNOWN:
-        message = f"loopwright.mcp needs mcp 2.3 or newer, below 3; {version} is installed"
-        raise UsageError(message, "wrong_version", f"{_INSTALL} --upgrade")
+    need("loopwright.mcp", "mcp", "mcp", (2, 3), (3, 0))
 
 
 def leaves(error: BaseException) -> Iterator[BaseException]:

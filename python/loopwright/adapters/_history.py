@@ -1,0 +1,126 @@
+"""Histories of another framework in and out, without loss.
+
+What one side has no place for travels in the other side's own place for such things: theirs in the `extra` of ours,
+ours in the metadata of theirs. It counts as long as nobody has changed what both sides can see; then what is seen
+counts.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+
+from loopwright.messages import Extra, Message
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+__all__ = ["KEPT", "Form", "from_ours", "to_ours"]
+
+KEPT = "loopwright"
+"""The member of another framework's metadata that holds a message of ours."""
+_WIRE = "offline"
+"""The wire whose fields no provider is ever sent."""
+
+T = TypeVar("T")
+
+
+class Form(Protocol[T]):
+    """How another framework writes messages."""
+
+    name: str
+
+    def read(self, theirs: T) -> list[Message]:
+        """What of a message of theirs ours can say: one of ours, or several."""
+        ...
+
+    def write(self, message: Message) -> list[T]:
+        """What of a message of ours theirs can say: one of theirs, or several."""
+        ...
+
+    def dump(self, theirs: T) -> dict[str, Any]:
+        """All of a message of theirs, for JSON."""
+        ...
+
+    def load(self, dumped: dict[str, Any]) -> T:
+        """The message that was dumped."""
+        ...
+
+    def kept(self, theirs: T) -> dict[str, Any] | None:
+        """The message of ours that a message of theirs keeps."""
+        ...
+
+    def keep(self, theirs: T, message: dict[str, Any]) -> T:
+        """A message of theirs that keeps one of ours."""
+        ...
+
+
+def to_ours(form: Form[T], history: Sequence[T], *, whole: bool = True) -> list[Message]:
+    """The messages of a history of theirs. Those that only go to a model need not hold the `whole` of it."""
+    found: list[Message] = []
+    at = 0
+    while at < len(history):
+        message = _of_kept(form, history, at)
+        if message is not None:
+            found.append(message)
+            at += len(form.write(message))
+            continue
+        ours = form.read(history[at])
+        if whole and ours:
+            ours[0] = replace(ours[0], extra=Extra.of(_WIRE, {form.name: form.dump(history[at])}))
+        found.extend(ours)
+        at += 1
+    return found
+
+
+def from_ours(form: Form[T], messages: Iterable[Message]) -> list[T]:
+    """The history of theirs that says what these messages do."""
+    given = list(messages)
+    found: list[T] = []
+    at = 0
+    while at < len(given):
+        theirs, taken = _of_dumped(form, given, at)
+        if theirs is not None:
+            found.append(theirs)
+            at += taken
+            continue
+        message = _seen(form, given[at])
+        made = form.write(message)
+        if made and _all(form, made) != [message]:
+            made[0] = form.keep(made[0], message.to_dict())
+        found.extend(made)
+        at += 1
+    return found
+
+
+def _of_kept(form: Form[T], history: Sequence[T], at: int) -> Message | None:
+    """The message that a message of theirs keeps, where they still say what it says."""
+    kept = form.kept(history[at])
+    if kept is None:
+        return None
+    message = Message.from_dict(kept)
+    made = form.write(message)
+    return message if _all(form, history[at : at + len(made)]) == _all(form, made) else None
+
+
+def _of_dumped(form: Form[T], given: Sequence[Message], at: int) -> tuple[T | None, int]:
+    """The message of theirs that these were read from, where they still say what it says, and how many they are."""
+    extra = given[at].extra
+    dumped = extra.fields.get(form.name) if extra is not None and extra.wire == _WIRE else None
+    if dumped is None:
+        return None, 0
+    theirs = form.load(dumped)
+    ours = form.read(theirs)
+    same = [_seen(form, each) for each in given[at : at + len(ours)]] == ours
+    return (theirs, len(ours)) if same else (None, 0)
+
+
+def _seen(form: Form[T], message: Message) -> Message:
+    """A message without what it keeps for the other side."""
+    extra = message.extra
+    kept = extra is not None and extra.wire == _WIRE and form.name in extra.fields
+    return replace(message, extra=None) if kept else message
+
+
+def _all(form: Form[T], history: Iterable[T]) -> list[Message]:
+    return [message for theirs in history for message in form.read(theirs)]
