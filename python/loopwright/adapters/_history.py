@@ -22,6 +22,9 @@ KEPT = "loopwright"
 _WIRE = "offline"
 """The wire whose fields no provider is ever sent."""
 
+_NOTHING: dict[str, Any] = {}
+"""What a message of theirs keeps that says all of ours."""
+
 T = TypeVar("T")
 
 
@@ -47,7 +50,7 @@ class Form(Protocol[T]):
         ...
 
     def kept(self, theirs: T) -> dict[str, Any] | None:
-        """The message of ours that a message of theirs keeps."""
+        """The message of ours that a message of theirs keeps; `None` where it does not come from us."""
         ...
 
     def keep(self, theirs: T, message: dict[str, Any]) -> T:
@@ -66,7 +69,7 @@ def to_ours(form: Form[T], history: Sequence[T], *, whole: bool = True) -> list[
             at += len(form.write(message))
             continue
         ours = form.read(history[at])
-        if whole and ours:
+        if whole and ours and form.kept(history[at]) != _NOTHING:
             ours[0] = replace(ours[0], extra=Extra.of(_WIRE, {form.name: form.dump(history[at])}))
         found.extend(ours)
         at += 1
@@ -86,8 +89,8 @@ def from_ours(form: Form[T], messages: Iterable[Message]) -> list[T]:
             continue
         message = _seen(form, given[at])
         made = form.write(message)
-        if made and _all(form, made) != [message]:
-            made[0] = form.keep(made[0], message.to_dict())
+        if made:
+            made[0] = form.keep(made[0], _NOTHING if _all(form, made) == [message] else message.to_dict())
         found.extend(made)
         at += 1
     return found
@@ -96,7 +99,7 @@ def from_ours(form: Form[T], messages: Iterable[Message]) -> list[T]:
 def _of_kept(form: Form[T], history: Sequence[T], at: int) -> Message | None:
     """The message that a message of theirs keeps, where they still say what it says."""
     kept = form.kept(history[at])
-    if kept is None:
+    if not kept:
         return None
     message = Message.from_dict(kept)
     made = form.write(message)

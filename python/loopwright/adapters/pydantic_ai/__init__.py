@@ -15,7 +15,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from ._context import compacting, stuck_detection
+    from ._context import Compaction, StuckDetection
     from ._messages import from_messages, to_messages
     from ._model import LoopwrightModel
     from ._tools import LoopwrightToolset, from_toolset
@@ -23,20 +23,20 @@ if TYPE_CHECKING:
 __all__ = [
     "LoopwrightModel",
     "LoopwrightToolset",
-    "compacting",
+    "Compaction",
     "from_messages",
     "from_toolset",
-    "stuck_detection",
+    "StuckDetection",
     "to_messages",
 ]
 
 _HOMES = {
     "LoopwrightModel": "_model",
     "LoopwrightToolset": "_tools",
-    "compacting": "_context",
+    "Compaction": "_context",
     "from_messages": "_messages",
     "from_toolset": "_tools",
-    "stuck_detection": "_context",
+    "StuckDetection": "_context",
     "to_messages": "_messages",
 }
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from loopwright.messages import Block
 
-__all__ = ["FORM", "from_messages", "parts_of", "to_messages"]
+__all__ = ["FORM", "content_of", "from_messages", "parts_of", "to_messages"]
 
 
 def to_messages(messages: Iterable[Message | Mapping[str, Any]]) -> list[theirs.ModelMessage]:
@@ -171,12 +171,17 @@ def parts_of(message: Message) -> list[theirs.ModelResponsePart]:
     return parts
 
 
+def content_of(blocks: Sequence[Block]) -> Any:
+    """Blocks of a tool's result as pydantic-ai's tools give them."""
+    if all(isinstance(each, Text) for each in blocks):
+        return "".join(each.text for each in blocks if isinstance(each, Text))
+    return [_content(each) for each in blocks]
+
+
 def _returned(block: ToolResult) -> theirs.ToolReturnPart:
-    plain = all(isinstance(each, Text) for each in block.content)
-    content = block.text if plain else [_content(each) for each in block.content]
     outcome = "failed" if block.is_error else "success"
     return theirs.ToolReturnPart(
-        tool_name=block.name, content=content, tool_call_id=block.call_id, outcome=outcome
+        tool_name=block.name, content=content_of(block.content), tool_call_id=block.call_id, outcome=outcome
     )
 
 

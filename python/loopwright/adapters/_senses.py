@@ -1,0 +1,96 @@
+"""Compaction and stuck detection for agents of others: what they are shown is a history, and nothing else."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from loopwright import ModelError, UsageError
+from loopwright.context import ContextWindow
+from loopwright.monitor import StuckDetector
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from loopwright import ContextPolicy, Message, Tool
+    from loopwright.messages import ToolResult, ToolUse
+    from loopwright.monitor import StuckPolicy, Verdict
+
+__all__ = ["View", "advice_for", "checked_policy"]
+
+
+def checked_policy(policy: ContextPolicy | int) -> ContextPolicy:
+    """A policy whose budget is known: nobody here knows the window of somebody else's model."""
+    from loopwright import ContextPolicy
+
+    found = ContextPolicy(budget=policy) if isinstance(policy, int) else policy
+    if isinstance(found, ContextPolicy) and found.budget is not None:
+        return found
+    message = "the budget of a request is not known"
+    raise UsageError(message, "invalid_option", "say it: ContextPolicy(budget=100_000)")
+
+
+class View:
+    """What of one conversation a model is shown. Between compactions it only grows, so that caches hold."""
+
+    def __init__(self, policy: ContextPolicy, model: str | None = None) -> None:
+        self._policy, self._model = checked_policy(policy), model
+        self._given: list[Message] = []
+        self._window = self._new()
+
+    def _new(self) -> ContextWindow:
+        policy = self._policy
+        assert policy.budget is not None  # noqa: S101 - looked at before
+        return ContextWindow(policy.budget, self._model, policy=policy.policy, high=policy.high, low=policy.low)
+
+    def of(self, messages: Sequence[Message]) -> list[Message]:
+        """The view of a history. One that does not go on where the last one ended is another conversation."""
+        given = list(messages)
+        shown = self._window.messages
+        for before in (self._given, shown):
+            if given[: len(before)] == before:
+                self._window.append(*given[len(before) :])
+                break
+        else:
+            self._window = self._new()
+            self._window.append(*given)
+        self._given = given
+        return list(self._window.messages)
+
+    @property
+    def recall(self) -> Tool[..., str, object] | None:
+        """The tool for what left; nothing where the policy wants none."""
+        from loopwright.context import recall_tool
+
+        return recall_tool(lambda: self._window.archive) if self._policy.recall else None
+
+
+def advice_for(messages: Sequence[Message], policy: StuckPolicy | None) -> str | None:
+    """What to tell a model that repeats itself. Raises a `ModelError` (`no_progress`) where it was told before, and does
+    so again.
+    """
+    found = list(_verdicts(messages, policy))
+    verdict = found[-1] if found else None
+    if verdict is None:
+        return None
+    if sum(each is not None for each in found) > 1:
+        raise ModelError(verdict.sentence, "no_progress", "change what is asked for, or the tools")
+    return f"{verdict.sentence} {verdict.advice}"
+
+
+def _verdicts(messages: Sequence[Message], policy: StuckPolicy | None) -> Iterator[Verdict | None]:
+    """What each round is found to be, since the user spoke last."""
+    detector = StuckDetector(policy)
+    asked: dict[str, ToolUse] = {}
+    pairs: list[tuple[ToolUse, ToolResult]] = []
+    rounds: list[Verdict | None] = []
+    for message in messages:
+        if message.role == "assistant":
+            if pairs:
+                rounds.append(detector.record_round(pairs))
+            asked, pairs = {use.call_id: use for use in message.tool_uses}, []
+        elif message.role == "user" and not message.tool_results:
+            detector, pairs, rounds = StuckDetector(policy), [], []
+        pairs.extend((asked[each.call_id], each) for each in message.tool_results if each.call_id in asked)
+    yield from rounds
+    if pairs:
+        yield detector.record_round(pairs)

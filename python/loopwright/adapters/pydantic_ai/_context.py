@@ -1,0 +1,76 @@
+"""Compaction and stuck detection as capabilities of pydantic-ai."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from pydantic_ai.capabilities import AbstractCapability
+from pydantic_ai.messages import ModelRequest, UserPromptPart
+
+from loopwright.adapters._history import from_ours, to_ours
+from loopwright.adapters._senses import View, advice_for, checked_policy
+
+from ._messages import FORM
+from ._tools import LoopwrightToolset
+
+if TYPE_CHECKING:
+    from pydantic_ai import RunContext
+    from pydantic_ai.models import ModelRequestContext
+
+    from loopwright import ContextPolicy
+    from loopwright.monitor import StuckPolicy
+
+__all__ = ["Compaction", "StuckDetection"]
+
+
+class Compaction(AbstractCapability[Any]):
+    """Holds each request inside a budget: `Agent(..., capabilities=[Compaction(ContextPolicy(budget=100_000))])`.
+
+    The history of the run stays whole; what of it the model is shown only grows between compactions, so that a
+    provider's cache holds. What left the model gets back with the tool `recall`.
+    """
+
+    def __init__(self, policy: ContextPolicy | int, *, model: str | None = None) -> None:
+        self._policy, self._model = checked_policy(policy), model
+        self._view = View(self._policy, model)
+
+    async def for_run(self, ctx: RunContext[Any]) -> Compaction:
+        """One view for each run."""
+        del ctx
+        return Compaction(self._policy, model=self._model)
+
+    def get_toolset(self) -> LoopwrightToolset | None:
+        """The tool for what left."""
+        recall = self._view.recall
+        return None if recall is None else LoopwrightToolset([recall], id="loopwright-recall")
+
+    async def before_model_request(
+        self, ctx: RunContext[Any], request_context: ModelRequestContext
+    ) -> ModelRequestContext:
+        """Puts the view in the place of the history."""
+        del ctx
+        ours = to_ours(FORM, request_context.messages)
+        view = self._view.of(ours)
+        if view != ours:
+            request_context.messages = from_ours(FORM, view)
+        return request_context
+
+
+class StuckDetection(AbstractCapability[Any]):
+    """Tells a model that it repeats itself, and ends the run where it goes on: a `ModelError` (`no_progress`)."""
+
+    def __init__(self, policy: StuckPolicy | None = None) -> None:
+        self._policy = policy
+
+    async def before_model_request(
+        self, ctx: RunContext[Any], request_context: ModelRequestContext
+    ) -> ModelRequestContext:
+        """Looks at what was called since the user spoke last."""
+        del ctx
+        advice = advice_for(to_ours(FORM, request_context.messages, whole=False), self._policy)
+        last = request_context.messages[-1]
+        if advice is not None and isinstance(last, ModelRequest):
+            told = replace(last, parts=[*last.parts, UserPromptPart(content=advice)])
+            request_context.messages = [*request_context.messages[:-1], told]
+        return request_context
