@@ -7,6 +7,7 @@ counts.
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
@@ -15,15 +16,12 @@ from loopwright.messages import Extra, Message
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-__all__ = ["KEPT", "Form", "from_ours", "to_ours"]
+__all__ = ["KEPT", "Form", "from_ours", "kept_of", "to_ours"]
 
 KEPT = "loopwright"
 """The member of another framework's metadata that holds a message of ours."""
 _WIRE = "offline"
 """The wire whose fields no provider is ever sent."""
-
-_NOTHING: dict[str, Any] = {}
-"""What a message of theirs keeps that says all of ours."""
 
 T = TypeVar("T")
 
@@ -50,12 +48,19 @@ class Form(Protocol[T]):
         ...
 
     def kept(self, theirs: T) -> dict[str, Any] | None:
-        """The message of ours that a message of theirs keeps; `None` where it does not come from us."""
+        """What a message of theirs keeps of ours (`kept_of`); `None` where it does not come from us."""
         ...
 
-    def keep(self, theirs: T, message: dict[str, Any]) -> T:
-        """A message of theirs that keeps one of ours."""
+    def keep(self, theirs: T, kept: dict[str, Any]) -> T:
+        """A message of theirs that keeps something of ours."""
         ...
+
+
+def kept_of(message: Message, *, plain: bool, whole: bool = False) -> dict[str, Any]:
+    """What a message of theirs keeps of ours: all of it, unless it says so in `plain`. It is `whole` where it was made
+    of ours, and holds nothing beside it.
+    """
+    return {**({} if plain else {"message": message.to_dict()}), **({"whole": True} if whole else {})}
 
 
 def to_ours(form: Form[T], history: Sequence[T], *, whole: bool = True) -> list[Message]:
@@ -63,16 +68,15 @@ def to_ours(form: Form[T], history: Sequence[T], *, whole: bool = True) -> list[
     found: list[Message] = []
     at = 0
     while at < len(history):
-        message = _of_kept(form, history, at)
-        if message is not None:
-            found.append(message)
-            at += len(form.write(message))
-            continue
-        ours = form.read(history[at])
-        if whole and ours and form.kept(history[at]) != _NOTHING:
-            ours[0] = replace(ours[0], extra=Extra.of(_WIRE, {form.name: form.dump(history[at])}))
+        message, taken = _of_kept(form, history, at)
+        ours = form.read(history[at]) if message is None else [message]
+        made_of_ours = (form.kept(history[at]) or {}).get("whole", False)
+        if whole and not made_of_ours and ours and ours[0].extra is None:
+            # In one order, so that the same message is always the same.
+            dumped = json.dumps({form.name: form.dump(history[at])}, sort_keys=True, ensure_ascii=False)
+            ours[0] = replace(ours[0], extra=Extra(_WIRE, dumped))
         found.extend(ours)
-        at += 1
+        at += taken
     return found
 
 
@@ -90,20 +94,21 @@ def from_ours(form: Form[T], messages: Iterable[Message]) -> list[T]:
         message = _seen(form, given[at])
         made = form.write(message)
         if made:
-            made[0] = form.keep(made[0], _NOTHING if _all(form, made) == [message] else message.to_dict())
+            made[0] = form.keep(made[0], kept_of(message, plain=_all(form, made) == [message], whole=True))
         found.extend(made)
         at += 1
     return found
 
 
-def _of_kept(form: Form[T], history: Sequence[T], at: int) -> Message | None:
-    """The message that a message of theirs keeps, where they still say what it says."""
-    kept = form.kept(history[at])
-    if not kept:
-        return None
+def _of_kept(form: Form[T], history: Sequence[T], at: int) -> tuple[Message | None, int]:
+    """The message that a message of theirs keeps, where they still say what it says, and how many of theirs do."""
+    kept = (form.kept(history[at]) or {}).get("message")
+    if kept is None:
+        return None, 1
     message = Message.from_dict(kept)
     made = form.write(message)
-    return message if _all(form, history[at : at + len(made)]) == _all(form, made) else None
+    same = _all(form, history[at : at + len(made)]) == _all(form, made)
+    return (message, len(made)) if same else (None, 1)
 
 
 def _of_dumped(form: Form[T], given: Sequence[Message], at: int) -> tuple[T | None, int]:
@@ -113,7 +118,7 @@ def _of_dumped(form: Form[T], given: Sequence[Message], at: int) -> tuple[T | No
     if dumped is None:
         return None, 0
     theirs = form.load(dumped)
-    ours = form.read(theirs)
+    ours = to_ours(form, [theirs], whole=False)
     same = [_seen(form, each) for each in given[at : at + len(ours)]] == ours
     return (theirs, len(ours)) if same else (None, 0)
 

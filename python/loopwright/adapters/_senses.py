@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import threading
+from typing import TYPE_CHECKING, Any
 
 from loopwright import ModelError, UsageError
 from loopwright.context import ContextWindow
@@ -12,10 +13,13 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from loopwright import ContextPolicy, Message, Tool
+    from loopwright.context import Archive
     from loopwright.messages import ToolResult, ToolUse
     from loopwright.monitor import StuckPolicy, Verdict
 
-__all__ = ["View", "advice_for", "checked_policy"]
+_CONVERSATIONS = 256
+
+__all__ = ["View", "Views", "advice_for", "checked_policy"]
 
 
 def checked_policy(policy: ContextPolicy | int) -> ContextPolicy:
@@ -42,11 +46,14 @@ class View:
         assert policy.budget is not None  # noqa: S101 - looked at before
         return ContextWindow(policy.budget, self._model, policy=policy.policy, high=policy.high, low=policy.low)
 
+    def goes_on(self, given: Sequence[Message]) -> bool:
+        """Whether a history goes on where the last one ended: with all of it, or with what was shown of it."""
+        return any(list(given[: len(before)]) == before for before in (self._given, self._window.messages))
+
     def of(self, messages: Sequence[Message]) -> list[Message]:
         """The view of a history. One that does not go on where the last one ended is another conversation."""
         given = list(messages)
-        shown = self._window.messages
-        for before in (self._given, shown):
+        for before in (self._given, self._window.messages):
             if given[: len(before)] == before:
                 self._window.append(*given[len(before) :])
                 break
@@ -57,11 +64,41 @@ class View:
         return list(self._window.messages)
 
     @property
+    def archive(self) -> Archive:
+        """What left."""
+        return self._window.archive
+
+    @property
     def recall(self) -> Tool[..., str, object] | None:
         """The tool for what left; nothing where the policy wants none."""
         from loopwright.context import recall_tool
 
         return recall_tool(lambda: self._window.archive) if self._policy.recall else None
+
+
+class Views:
+    """The views of the conversations that go on at once; those that were not looked at for longest are dropped."""
+
+    def __init__(self, policy: ContextPolicy, model: str | None = None) -> None:
+        self._make = lambda: View(policy, model)
+        self._lock = threading.Lock()
+        self._views: list[View] = []
+
+    def of(self, messages: Sequence[Message]) -> list[Message]:
+        """The view of a history."""
+        with self._lock:
+            view = self._found(messages) or self._make()
+            self._views = [each for each in self._views if each is not view][-_CONVERSATIONS:] + [view]
+            return view.of(messages)
+
+    def recall(self, messages: Sequence[Message], **asked: Any) -> str:
+        """What left of the conversation with this history."""
+        with self._lock:
+            view = self._found(messages)
+        return "nothing has left this conversation" if view is None else view.archive.recall(**asked)
+
+    def _found(self, messages: Sequence[Message]) -> View | None:
+        return next((each for each in reversed(self._views) if each.goes_on(messages)), None)
 
 
 def advice_for(messages: Sequence[Message], policy: StuckPolicy | None) -> str | None:

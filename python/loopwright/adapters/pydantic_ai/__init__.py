@@ -15,22 +15,24 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from ._context import Compaction, StuckDetection
+    from ._context import Compaction, ExtractedCalls, StuckDetection
     from ._messages import from_messages, to_messages
     from ._model import LoopwrightModel
     from ._tools import LoopwrightToolset, from_toolset
 
 __all__ = [
+    "Compaction",
+    "ExtractedCalls",
     "LoopwrightModel",
     "LoopwrightToolset",
-    "Compaction",
+    "StuckDetection",
     "from_messages",
     "from_toolset",
-    "StuckDetection",
     "to_messages",
 ]
 
 _HOMES = {
+    "ExtractedCalls": "_context",
     "LoopwrightModel": "_model",
     "LoopwrightToolset": "_tools",
     "Compaction": "_context",

@@ -8,27 +8,28 @@ from typing import TYPE_CHECKING, Any
 from pydantic_ai.capabilities import AbstractCapability
 from pydantic_ai.messages import ModelRequest, UserPromptPart
 
+from loopwright.adapters._calls import with_calls
 from loopwright.adapters._history import from_ours, to_ours
 from loopwright.adapters._senses import View, advice_for, checked_policy
 
-from ._messages import FORM
+from ._messages import FORM, parts_of
 from ._tools import LoopwrightToolset
 
 if TYPE_CHECKING:
     from pydantic_ai import RunContext
+    from pydantic_ai.messages import ModelResponse
     from pydantic_ai.models import ModelRequestContext
 
     from loopwright import ContextPolicy
     from loopwright.monitor import StuckPolicy
 
-__all__ = ["Compaction", "StuckDetection"]
+__all__ = ["Compaction", "ExtractedCalls", "StuckDetection"]
 
 
 class Compaction(AbstractCapability[Any]):
     """Holds each request inside a budget: `Agent(..., capabilities=[Compaction(ContextPolicy(budget=100_000))])`.
 
-    The history of the run stays whole; what of it the model is shown only grows between compactions, so that a
-    provider's cache holds. What left the model gets back with the tool `recall`.
+    What of a history the model is shown only grows between compactions, so that a provider's cache holds. What left the model gets back with the tool `recall`.
     """
 
     def __init__(self, policy: ContextPolicy | int, *, model: str | None = None) -> None:
@@ -74,3 +75,19 @@ class StuckDetection(AbstractCapability[Any]):
             told = replace(last, parts=[*last.parts, UserPromptPart(content=advice)])
             request_context.messages = [*request_context.messages[:-1], told]
         return request_context
+
+
+class ExtractedCalls(AbstractCapability[Any]):
+    """Calls that a model wrote into its text, as calls: for models that have none of their own."""
+
+    async def after_model_request(
+        self, ctx: RunContext[Any], *, request_context: ModelRequestContext, response: ModelResponse
+    ) -> ModelResponse:
+        """The answer with its calls."""
+        del ctx
+        parameters = request_context.model_request_parameters
+        offered = [*parameters.function_tools, *parameters.output_tools]
+        tools = {each.name: each.parameters_json_schema for each in offered}
+        (ours,) = FORM.read(response)
+        found = with_calls(ours, tools)
+        return response if found is ours else replace(response, parts=parts_of(found), finish_reason="tool_call")

@@ -13,7 +13,7 @@ from pydantic_ai.models import Model, StreamedResponse
 from pydantic_ai.usage import RequestUsage
 
 from loopwright import LoopwrightError, Message, UsageError
-from loopwright.adapters._history import KEPT, to_ours
+from loopwright.adapters._history import KEPT, kept_of, to_ours
 from loopwright.adapters._request import Answer, Definition, Requests, Reset, Shown, ToolUseDelta
 
 from ._messages import FORM, parts_of
@@ -79,7 +79,7 @@ class LoopwrightModel(Model):
             raise self._failed(error) from error
         (response,) = FORM.write(answer.message)
         if FORM.read(response) != [answer.message]:
-            response = FORM.keep(response, answer.message.to_dict())
+            response = FORM.keep(response, kept_of(answer.message, plain=False))
         response.usage = _usage(answer.usage)
         response.model_name = answer.model
         response.provider_name = _SYSTEM
@@ -222,7 +222,7 @@ class _Streamed(StreamedResponse):
         self.finish_reason = _FINISH.get(answer.stop, "stop")
         parts = parts_of(answer.message)
         if FORM.read(ModelResponse(parts=parts)) != [answer.message]:
-            self.metadata = {**(self.metadata or {}), KEPT: answer.message.to_dict()}
+            self.metadata = {**(self.metadata or {}), KEPT: kept_of(answer.message, plain=False)}
         signed = any(getattr(part, "signature", None) for part in parts)
         if not signed and self._void is None and shown.is_whole(answer.message):
             return
