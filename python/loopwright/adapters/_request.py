@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
-from loopwright import Agent, Budget, Message, ModelError, Monitor, Usage
+from loopwright import Agent, Budget, Message, ModelError, Monitor, Output, Usage
 from loopwright.events import ArgumentsDelta, ReasoningDelta, Reset, TextDelta, ToolUseDelta
 from loopwright.messages import Thinking, ToolUse
 from loopwright.tools import DeclaredTool
@@ -100,6 +100,13 @@ async def _elsewhere(_: dict[str, Any], context: RunContext[Any]) -> Any:
     raise AssertionError(message)
 
 
+def _type_of(schema: dict[str, Any]) -> Any:
+    """The type of answers that are JSON of a schema."""
+    from pydantic import WithJsonSchema
+
+    return Annotated[Any, WithJsonSchema(schema), Output(mode="native", name="answer")]
+
+
 class Requests:
     """Requests to one model. It may be shared by tasks and threads."""
 
@@ -110,8 +117,8 @@ class Requests:
             monitor=Monitor(intent="off", stuck=None, momentum=None, warn_rounds_left=0),
             context=False,
         )
-        # An agent with the tools of the last request: the next one mostly has the same.
-        self._last: tuple[list[Definition], Agent[Any, str]] = ([], self._plain)
+        # An agent with the tools and the schema of the last request: the next one mostly has the same.
+        self._last: tuple[tuple[list[Definition], dict[str, Any] | None], Agent[Any, Any]] = (([], None), self._plain)
 
     @property
     def model(self) -> str:
@@ -119,10 +126,16 @@ class Requests:
         return self._plain.model
 
     def stream(
-        self, messages: Sequence[Message], tools: Sequence[Definition] = (), settings: Mapping[str, Any] | None = None
+        self,
+        messages: Sequence[Message],
+        tools: Sequence[Definition] = (),
+        settings: Mapping[str, Any] | None = None,
+        schema: dict[str, Any] | None = None,
     ) -> AsyncGenerator[Piece | Answer, None]:
-        """The pieces of an answer as they come, and the answer. Raises a `LoopwrightError` where there is none."""
-        agent, prompt, options = self._asked(messages, tools, settings)
+        """The pieces of an answer as they come, and the answer; it is JSON of the `schema`, if there is one. Raises a
+        `LoopwrightError` where there is none.
+        """
+        agent, prompt, options = self._asked(messages, tools, settings, schema)
         return _streamed(agent, prompt, options)
 
     def stream_sync(
@@ -139,31 +152,39 @@ class Requests:
         yield _answer(run.result)
 
     async def answer(
-        self, messages: Sequence[Message], tools: Sequence[Definition] = (), settings: Mapping[str, Any] | None = None
+        self,
+        messages: Sequence[Message],
+        tools: Sequence[Definition] = (),
+        settings: Mapping[str, Any] | None = None,
+        schema: dict[str, Any] | None = None,
     ) -> Answer:
         """The answer alone."""
-        found = [each async for each in self.stream(messages, tools, settings) if isinstance(each, Answer)]
+        found = [each async for each in self.stream(messages, tools, settings, schema) if isinstance(each, Answer)]
         return found[-1]
 
     def _asked(
-        self, messages: Sequence[Message], tools: Sequence[Definition], settings: Mapping[str, Any] | None
-    ) -> tuple[Agent[Any, str], Message, dict[str, Any]]:
+        self,
+        messages: Sequence[Message],
+        tools: Sequence[Definition],
+        settings: Mapping[str, Any] | None,
+        schema: dict[str, Any] | None = None,
+    ) -> tuple[Agent[Any, Any], Message, dict[str, Any]]:
         """The agent, what is said to it, and what was said before."""
         told, agent = self._last
-        if list(tools) != told:
+        if (list(tools), schema) != told:
             offered = [
                 DeclaredTool(_elsewhere, name=each.name, description=each.description, schema=each.schema)
                 for each in tools
             ]
-            agent = self._plain.clone(tools=offered)
-            self._last = (list(tools), agent)
+            agent = self._plain.clone(tools=offered, **({} if schema is None else {"output_type": _type_of(schema)}))
+            self._last = ((list(tools), schema), agent)
         instructions, history = _parted(messages)
         prompt = history.pop() if history and history[-1].role == "user" else Message.user("")
         given: ModelSettings = settings or {}  # type: ignore[assignment]
         return agent, prompt, {"messages": history, "instructions": instructions, "settings": given}
 
 
-async def _streamed(agent: Agent[Any, str], prompt: Message, options: Any) -> AsyncGenerator[Piece | Answer, None]:
+async def _streamed(agent: Agent[Any, Any], prompt: Message, options: Any) -> AsyncGenerator[Piece | Answer, None]:
     async with agent.stream(prompt, **options) as run:
         async for event in run:
             if event.type == "call_judged":
@@ -208,5 +229,8 @@ def _answer(result: Result[Any]) -> Answer:
     if said is None:
         message = f"the model gave no answer that can be used: {result.message or result.stop_reason}"
         raise ModelError(message, result.stop_reason, "ask again, or ask another model")
+    if isinstance(result.__dict__.get("output"), (dict, list)):
+        # The model may have written words around it.
+        said = Message.assistant(json.dumps(result.output, ensure_ascii=False))
     stop = "tool_use" if said.tool_uses else result.stop_reason
     return Answer(said, result.usage, stop, result.model, result.cost)
