@@ -86,10 +86,10 @@ def from_ours(form: Form[T], messages: Iterable[Message]) -> list[T]:
     found: list[T] = []
     at = 0
     while at < len(given):
-        theirs, taken = _of_dumped(form, given, at)
-        if theirs is not None:
-            found.append(theirs)
-            at += taken
+        dumped, taken = _of_dumped(form, given, at)
+        found.extend(dumped)
+        at += taken
+        if dumped:
             continue
         message = _seen(form, given[at])
         made = form.write(message)
@@ -111,16 +111,16 @@ def _of_kept(form: Form[T], history: Sequence[T], at: int) -> tuple[Message | No
     return (message, len(made)) if same else (None, 1)
 
 
-def _of_dumped(form: Form[T], given: Sequence[Message], at: int) -> tuple[T | None, int]:
+def _of_dumped(form: Form[T], given: Sequence[Message], at: int) -> tuple[list[T], int]:
     """The message of theirs that these were read from, where they still say what it says, and how many they are."""
     extra = given[at].extra
     dumped = extra.fields.get(form.name) if extra is not None and extra.wire == _WIRE else None
     if dumped is None:
-        return None, 0
+        return [], 0
     theirs = form.load(dumped)
     ours = to_ours(form, [theirs], whole=False)
     same = [_seen(form, each) for each in given[at : at + len(ours)]] == ours
-    return (theirs, len(ours)) if same else (None, 0)
+    return ([theirs], len(ours)) if same else ([], 0)
 
 
 def _seen(form: Form[T], message: Message) -> Message:

@@ -34,7 +34,7 @@ _STATUS = {"rate_limited": 429, "overloaded": 529, "auth": 401, "bad_request": 4
 
 
 def register(models: Mapping[str, ModelLike] | None = None, *, name: str = _NAME) -> LoopwrightLLM:
-    """Makes `litellm.completion(model="loopwright/…")` ask our models: names (`provider:model`), or those of `models`."""
+    """Makes `litellm.completion(model="loopwright/…")` ask our models, by name (`provider:model`) or of `models`."""
     handler = LoopwrightLLM(models)
     others = [each for each in litellm.custom_provider_map if each["provider"] != name]
     litellm.custom_provider_map = [*others, {"provider": name, "custom_handler": handler}]

@@ -14,10 +14,11 @@ from openai.types.responses.response_usage import InputTokensDetails, OutputToke
 
 from loopwright import Message, Messages, UsageError
 from loopwright import wire as wires
+from loopwright.events import Reset
 from loopwright.messages import ToolUse
 
 from ._history import KEPT
-from ._request import Answer, Definition, Requests, Reset
+from ._request import Answer, Definition, Requests
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
@@ -89,8 +90,8 @@ def _kept_items(message: Message) -> list[dict[str, Any]]:
 
 def _kept(item: Any) -> Message | None:
     """The message that an item of reasoning keeps."""
-    sealed = item.get("encrypted_content") if isinstance(item, dict) else None
-    return Message.from_json(sealed[len(_PREFIX) :]) if str(sealed or "").startswith(_PREFIX) else None
+    sealed = str(item.get("encrypted_content") or "") if isinstance(item, dict) else ""
+    return Message.from_json(sealed[len(_PREFIX) :]) if sealed.startswith(_PREFIX) else None
 
 
 class LoopwrightModel(Model):

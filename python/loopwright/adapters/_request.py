@@ -220,9 +220,7 @@ def _piece(event: Event) -> Piece | None:
 def _answer(result: Result[Any]) -> Answer:
     """The answer of a run that was left, or has ended."""
     said = next((each for each in reversed(list(result.new_messages)) if each.role == "assistant"), None)
-    wrong = {
-        call.call_id for call in result.tool_calls if call.round == result.rounds and call.failure in _UNUSABLE
-    }
+    wrong = {call.call_id for call in result.tool_calls if call.round == result.rounds and call.failure in _UNUSABLE}
     if said is not None and wrong:
         kept = tuple(block for block in said.content if not (isinstance(block, ToolUse) and block.call_id in wrong))
         said = Message("assistant", kept, said.form, said.extra, said.host) if kept else None

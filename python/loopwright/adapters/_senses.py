@@ -80,15 +80,15 @@ class Views:
     """The views of the conversations that go on at once; those that were not looked at for longest are dropped."""
 
     def __init__(self, policy: ContextPolicy, model: str | None = None) -> None:
-        self._make = lambda: View(policy, model)
+        self._policy, self._model = policy, model
         self._lock = threading.Lock()
         self._views: list[View] = []
 
     def of(self, messages: Sequence[Message]) -> list[Message]:
         """The view of a history."""
         with self._lock:
-            view = self._found(messages) or self._make()
-            self._views = [each for each in self._views if each is not view][-_CONVERSATIONS:] + [view]
+            view = self._found(messages) or View(self._policy, self._model)
+            self._views = [*[each for each in self._views if each is not view][-_CONVERSATIONS:], view]
             return view.of(messages)
 
     def recall(self, messages: Sequence[Message], **asked: Any) -> str:
@@ -102,9 +102,7 @@ class Views:
 
 
 def advice_for(messages: Sequence[Message], policy: StuckPolicy | None) -> str | None:
-    """What to tell a model that repeats itself. Raises a `ModelError` (`no_progress`) where it was told before, and does
-    so again.
-    """
+    """What to tell a model that repeats itself. Raises a `ModelError` (`no_progress`) where it was told that before."""
     found = list(_verdicts(messages, policy))
     verdict = found[-1] if found else None
     if verdict is None:

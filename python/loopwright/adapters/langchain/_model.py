@@ -13,7 +13,8 @@ from pydantic import Field, PrivateAttr
 
 from loopwright import UsageError
 from loopwright.adapters._history import KEPT, kept_of, to_ours
-from loopwright.adapters._request import Answer, Definition, Requests, Reset, Shown, ToolUseDelta
+from loopwright.adapters._request import Answer, Definition, Requests, Shown
+from loopwright.events import Reset, ToolUseDelta
 
 from ._messages import FORM, answered, blocks_of_text
 
@@ -87,7 +88,7 @@ class ChatLoopwright(BaseChatModel):
         self, messages: list[BaseMessage], stop: list[str] | None = None, run_manager: Any = None, **kwargs: Any
     ) -> ChatResult:
         del run_manager
-        found = [each for each in self._requests.stream_sync(*self._asked(messages, stop, kwargs))]
+        found = list(self._requests.stream_sync(*self._asked(messages, stop, kwargs)))
         return _result(found[-1])
 
     async def _agenerate(
@@ -129,7 +130,9 @@ class ChatLoopwright(BaseChatModel):
             settings["tool_choice"] = choice
         if options.pop("response_format", None) is not None:
             message = "an answer of a schema is asked for as a call here"
-            raise UsageError(message, "unsupported_option", "give response_format=ToolStrategy(...), or the class alone")
+            raise UsageError(
+                message, "unsupported_option", "give response_format=ToolStrategy(...), or the class alone"
+            )
         # Words of LangChain to models of others; what is left is looked at as settings of ours are.
         for name in ("strict", "ls_structured_output_format", "stream"):
             options.pop(name, None)
@@ -179,9 +182,7 @@ def _kept(answer: Answer) -> dict[str, Any]:
 
 
 def _result(answer: Any) -> ChatResult:
-    message = answered(answer.message).model_copy(
-        update={"additional_kwargs": _kept(answer), **_metadata(answer)}
-    )
+    message = answered(answer.message).model_copy(update={"additional_kwargs": _kept(answer), **_metadata(answer)})
     return ChatResult(generations=[ChatGeneration(message=message)])
 
 
@@ -228,7 +229,13 @@ class _Chunks:
         if not self._live or self._anew or not self._shown.is_whole(answer.message):
             # Broken arguments were mended, a call was left out, or nothing was shown.
             calls = [
-                {"name": use.name, "args": use.arguments_json, "id": use.call_id, "index": at, "type": "tool_call_chunk"}
+                {
+                    "name": use.name,
+                    "args": use.arguments_json,
+                    "id": use.call_id,
+                    "index": at,
+                    "type": "tool_call_chunk",
+                }
                 for at, use in enumerate(answer.message.tool_uses)
             ]
             rest = {"content": blocks_of_text(answer.message), "tool_call_chunks": calls}

@@ -29,7 +29,8 @@ __all__ = ["Compaction", "ExtractedCalls", "StuckDetection"]
 class Compaction(AbstractCapability[Any]):
     """Holds each request inside a budget: `Agent(..., capabilities=[Compaction(ContextPolicy(budget=100_000))])`.
 
-    What of a history the model is shown only grows between compactions, so that a provider's cache holds. What left the model gets back with the tool `recall`.
+    What of a history the model is shown only grows between compactions, so that a provider's cache holds. What left the
+    model gets back with the tool `recall`.
     """
 
     def __init__(self, policy: ContextPolicy | int, *, model: str | None = None) -> None:

@@ -14,7 +14,8 @@ from pydantic_ai.usage import RequestUsage
 
 from loopwright import LoopwrightError, Message, UsageError
 from loopwright.adapters._history import KEPT, kept_of, to_ours
-from loopwright.adapters._request import Answer, Definition, Requests, Reset, Shown, ToolUseDelta
+from loopwright.adapters._request import Answer, Definition, Requests, Shown
+from loopwright.events import ArgumentsDelta, Reset, ToolUseDelta
 
 from ._messages import FORM, parts_of
 
@@ -49,9 +50,7 @@ class LoopwrightModel(Model):
     What a provider refuses for good is a `ModelAPIError`, so that a `FallbackModel` goes on.
     """
 
-    def __init__(
-        self, model: ModelLike, *, settings: ModelSettings | None = None, profile: Any = None
-    ) -> None:
+    def __init__(self, model: ModelLike, *, settings: ModelSettings | None = None, profile: Any = None) -> None:
         super().__init__(settings=settings, profile=profile)
         self._requests = Requests(model)
 
@@ -185,20 +184,19 @@ class _Streamed(StreamedResponse):
         events = list(self._told(piece))
         yield from self._replacing(events)
 
-    def _told(self, piece: Piece) -> Iterator[ModelResponseStreamEvent]:
+    def _told(self, piece: Any) -> Iterator[ModelResponseStreamEvent]:
         manager = self._parts_manager
         if piece.type == "text_delta":
             yield from manager.handle_text_delta(vendor_part_id=("text", piece.block), content=piece.text)
         elif piece.type == "reasoning_delta":
             yield from manager.handle_thinking_delta(vendor_part_id=("thinking", piece.block), content=piece.text)
         else:
-            call = isinstance(piece, ToolUseDelta)
-            event = manager.handle_tool_call_delta(
-                vendor_part_id=("call", piece.block),
-                tool_name=piece.name if call else None,
-                args=None if call else piece.text,
-                tool_call_id=piece.call_id if call else None,
-            )
+            said: dict[str, Any] = {}
+            if isinstance(piece, ToolUseDelta):
+                said = {"tool_name": piece.name, "tool_call_id": piece.call_id}
+            elif isinstance(piece, ArgumentsDelta):
+                said = {"args": piece.text}
+            event = manager.handle_tool_call_delta(vendor_part_id=("call", piece.block), **said)
             if event is not None:
                 yield event
 
@@ -222,7 +220,7 @@ class _Streamed(StreamedResponse):
         self.finish_reason = _FINISH.get(answer.stop, "stop")
         parts = parts_of(answer.message)
         if FORM.read(ModelResponse(parts=parts)) != [answer.message]:
-            self.metadata = {**(self.metadata or {}), KEPT: kept_of(answer.message, plain=False)}
+            self.metadata = {KEPT: kept_of(answer.message, plain=False)}
         signed = any(getattr(part, "signature", None) for part in parts)
         if not signed and self._void is None and shown.is_whole(answer.message):
             return
