@@ -13,7 +13,7 @@ from loopwright import LoopwrightError, Message, Messages, Model, UsageError
 from loopwright import wire as wires
 
 from ._history import KEPT
-from ._request import Definition, Requests
+from ._request import Definition, Requests, is_of_provider
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
@@ -140,7 +140,7 @@ def _settings(given: dict[str, Any]) -> dict[str, Any]:
 
 
 def _failed(error: LoopwrightError) -> Exception:
-    if isinstance(error, UsageError):
+    if not is_of_provider(error):
         return error
     return CustomLLMError(status_code=_STATUS.get(error.code, 500), message=str(error))
 

@@ -10,7 +10,7 @@ import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
-from loopwright import Agent, Budget, Message, ModelError, Monitor, Output, Usage
+from loopwright import Agent, Budget, Message, ModelError, Monitor, Output, Usage, UsageError
 from loopwright.events import ArgumentsDelta, ReasoningDelta, Reset, TextDelta, ToolUseDelta
 from loopwright.messages import Thinking, ToolUse
 from loopwright.tools import DeclaredTool
@@ -18,12 +18,13 @@ from loopwright.tools import DeclaredTool
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Generator, Mapping, Sequence
 
-    from loopwright import ModelSettings, Result
+    from loopwright import LoopwrightError, ModelSettings, Result
     from loopwright._run_options import ModelLike
     from loopwright.events import Event
+    from loopwright.signal import Signal
     from loopwright.tools import RunContext
 
-__all__ = ["Answer", "Definition", "Piece", "Requests", "Shown"]
+__all__ = ["Answer", "Definition", "Piece", "Requests", "Shown", "is_of_provider"]
 
 Piece: TypeAlias = TextDelta | ReasoningDelta | ToolUseDelta | ArgumentsDelta | Reset
 """A piece of an answer. After a `Reset` all that came before is void."""
@@ -100,6 +101,11 @@ async def _elsewhere(_: dict[str, Any], context: RunContext[Any]) -> Any:
     raise AssertionError(message)
 
 
+def is_of_provider(error: LoopwrightError) -> bool:
+    """Whether a request failed, and not the way it was asked for."""
+    return error.result is not None or not isinstance(error, UsageError)
+
+
 def _type_of(schema: dict[str, Any]) -> Any:
     """The type of answers that are JSON of a schema."""
     from pydantic import WithJsonSchema
@@ -131,11 +137,13 @@ class Requests:
         tools: Sequence[Definition] = (),
         settings: Mapping[str, Any] | None = None,
         schema: dict[str, Any] | None = None,
+        signal: Signal | None = None,
     ) -> AsyncGenerator[Piece | Answer, None]:
         """The pieces of an answer as they come, and the answer; it is JSON of the `schema`, if there is one. Raises a
         `LoopwrightError` where there is none.
         """
         agent, prompt, options = self._asked(messages, tools, settings, schema)
+        options["signal"] = signal
         return _streamed(agent, prompt, options)
 
     def stream_sync(

@@ -12,10 +12,11 @@ from pydantic_ai.messages import ModelResponse
 from pydantic_ai.models import Model, StreamedResponse
 from pydantic_ai.usage import RequestUsage
 
-from loopwright import LoopwrightError, Message, UsageError
+from loopwright import LoopwrightError, Message
 from loopwright.adapters._history import KEPT, kept_of, to_ours
-from loopwright.adapters._request import Answer, Definition, Requests, Shown
+from loopwright.adapters._request import Answer, Definition, Requests, Shown, is_of_provider
 from loopwright.events import ArgumentsDelta, Reset, ToolUseDelta
+from loopwright.signal import Signal
 
 from ._messages import FORM, parts_of
 
@@ -96,8 +97,9 @@ class LoopwrightModel(Model):
         """The answer to a request as it comes. A part that starts again under its index replaces what was shown."""
         del run_context
         said, tools, settings, parameters = self._asked(messages, model_settings, model_request_parameters)
-        async with aclosing(self._requests.stream(said, tools, settings)) as pieces:
-            yield _Streamed(parameters, pieces, self)
+        signal = Signal()
+        async with aclosing(self._requests.stream(said, tools, settings, signal=signal)) as pieces:
+            yield _Streamed(parameters, pieces, self, signal)
 
     def _asked(
         self,
@@ -115,7 +117,7 @@ class LoopwrightModel(Model):
         return ([Message.system(told), *history] if told else history), tools, own, parameters
 
     def _failed(self, error: LoopwrightError) -> Exception:
-        return error if isinstance(error, UsageError) else ModelAPIError(self.model_name, str(error))
+        return ModelAPIError(self.model_name, str(error)) if is_of_provider(error) else error
 
 
 def _instructions(messages: list[ModelMessage], parameters: ModelRequestParameters) -> str:
@@ -159,6 +161,7 @@ class _Streamed(StreamedResponse):
 
     _pieces: AsyncGenerator[Piece | Answer, None]
     _model: LoopwrightModel
+    _signal: Signal
     _at: datetime = field(default_factory=lambda: datetime.now(tz=timezone.utc))
     _named: str = ""
     _void: Any = None
@@ -174,6 +177,8 @@ class _Streamed(StreamedResponse):
                 for event in self._events(piece, shown):
                     yield event
         except LoopwrightError as error:
+            if self.cancelled:
+                return
             raise self._model._failed(error) from error  # noqa: SLF001 - two halves of one model
 
     def _events(self, piece: Piece, shown: Shown) -> Iterator[ModelResponseStreamEvent]:
@@ -233,7 +238,7 @@ class _Streamed(StreamedResponse):
 
     async def close_stream(self) -> None:
         """Ends the request."""
-        await self._pieces.aclose()
+        self._signal.cancel()
 
     @property
     def model_name(self) -> str:
