@@ -16,7 +16,7 @@ from loopwright.messages import Extra, Message
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-__all__ = ["KEPT", "Form", "from_ours", "kept_of", "to_ours"]
+__all__ = ["KEPT", "Form", "from_ours", "kept_of", "put_aside", "taken_aside", "to_ours"]
 
 KEPT = "loopwright"
 """The member of another framework's metadata that holds a message of ours."""
@@ -63,6 +63,19 @@ def kept_of(message: Message, *, plain: bool, whole: bool = False) -> dict[str, 
     return {**({} if plain else {"message": message.to_dict()}), **({"whole": True} if whole else {})}
 
 
+def put_aside(message: Message, name: str, theirs: Any) -> Message:
+    """A message of ours that holds what the framework of this name wrote."""
+    # In one order, so that the same message is always the same.
+    return replace(message, extra=Extra(_WIRE, json.dumps({name: theirs}, sort_keys=True, ensure_ascii=False)))
+
+
+def taken_aside(message: Message, name: str) -> tuple[Message, Any]:
+    """A message of ours without what the framework of this name wrote, and that; `None` where it holds nothing."""
+    extra = message.extra
+    theirs = extra.fields.get(name) if extra is not None and extra.wire == _WIRE else None
+    return (message, None) if theirs is None else (replace(message, extra=None), theirs)
+
+
 def to_ours(form: Form[T], history: Sequence[T], *, whole: bool = True) -> list[Message]:
     """The messages of a history of theirs. Those that only go to a model need not hold the `whole` of it."""
     found: list[Message] = []
@@ -72,9 +85,7 @@ def to_ours(form: Form[T], history: Sequence[T], *, whole: bool = True) -> list[
         ours = form.read(history[at]) if message is None else [message]
         made_of_ours = (form.kept(history[at]) or {}).get("whole", False)
         if whole and not made_of_ours and ours and ours[0].extra is None:
-            # In one order, so that the same message is always the same.
-            dumped = json.dumps({form.name: form.dump(history[at])}, sort_keys=True, ensure_ascii=False)
-            ours[0] = replace(ours[0], extra=Extra(_WIRE, dumped))
+            ours[0] = put_aside(ours[0], form.name, form.dump(history[at]))
         found.extend(ours)
         at += taken
     return found
@@ -91,7 +102,7 @@ def from_ours(form: Form[T], messages: Iterable[Message]) -> list[T]:
         at += taken
         if dumped:
             continue
-        message = _seen(form, given[at])
+        message, _ = taken_aside(given[at], form.name)
         made = form.write(message)
         if made:
             made[0] = form.keep(made[0], kept_of(message, plain=_all(form, made) == [message], whole=True))
@@ -113,21 +124,13 @@ def _of_kept(form: Form[T], history: Sequence[T], at: int) -> tuple[Message | No
 
 def _of_dumped(form: Form[T], given: Sequence[Message], at: int) -> tuple[list[T], int]:
     """The message of theirs that these were read from, where they still say what it says, and how many they are."""
-    extra = given[at].extra
-    dumped = extra.fields.get(form.name) if extra is not None and extra.wire == _WIRE else None
+    _, dumped = taken_aside(given[at], form.name)
     if dumped is None:
         return [], 0
     theirs = form.load(dumped)
     ours = to_ours(form, [theirs], whole=False)
-    same = [_seen(form, each) for each in given[at : at + len(ours)]] == ours
+    same = [taken_aside(each, form.name)[0] for each in given[at : at + len(ours)]] == ours
     return ([theirs], len(ours)) if same else ([], 0)
-
-
-def _seen(form: Form[T], message: Message) -> Message:
-    """A message without what it keeps for the other side."""
-    extra = message.extra
-    kept = extra is not None and extra.wire == _WIRE and form.name in extra.fields
-    return replace(message, extra=None) if kept else message
 
 
 def _all(form: Form[T], history: Iterable[T]) -> list[Message]:

@@ -17,7 +17,7 @@ from loopwright import wire as wires
 from loopwright.events import Reset
 from loopwright.messages import ToolUse
 
-from ._history import KEPT
+from ._history import KEPT, put_aside, taken_aside
 from ._request import Answer, Definition, Requests
 
 if TYPE_CHECKING:
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
 __all__ = ["LoopwrightModel", "LoopwrightProvider", "from_items", "to_items"]
 
+_NAME = "openai_agents"
 _WIRE = "openai_responses"
 _PREFIX = f"{KEPT}:"
 _SAME = ("temperature", "top_p", "max_tokens", "parallel_tool_calls", "extra_headers", "extra_body")
@@ -55,14 +56,18 @@ def from_items(items: Sequence[Any]) -> Messages:
             plain.append(item)
             continue
         made = _items(kept)
-        if _seen(items[at : at + len(made)]) == _seen(made):
-            found += [*_read(plain), kept]
+        group = list(items[at : at + len(made)])
+        if _seen(group) == _seen(made):
+            # What the SDK made of it: ids, and which of them are done.
+            own = kept if group == made or kept.extra is not None else put_aside(kept, _NAME, [item, *group])
+            found += [*_read(plain), own]
             plain, at = [], at + len(made)
     return Messages([*found, *_read(plain)])
 
 
 def _read(items: Sequence[Any]) -> list[Message]:
-    return list(Messages(items)) if items else []
+    request = wires.decode_request(_WIRE, {"model": KEPT, "input": list(items)})
+    return [*([] if request.system is None else [request.system]), *request.messages]
 
 
 def _seen(items: Sequence[Any]) -> list[Any]:
@@ -81,7 +86,10 @@ def _items(message: Message) -> list[dict[str, Any]]:
 
 
 def _kept_items(message: Message) -> list[dict[str, Any]]:
+    message, theirs = taken_aside(message, _NAME)
     made = _items(message)
+    if theirs is not None and _seen(theirs[1:]) == _seen(made):
+        return theirs
     if _read(made) == [message]:
         return made
     kept = {"type": "reasoning", "id": f"rs_{uuid4().hex}", "summary": []}
@@ -224,7 +232,7 @@ def _response(answer: Answer, begun: TheirResponse | None = None) -> TheirRespon
     told = json.loads(made.to_wire(_WIRE))
     kept = _kept_items(answer.message)
     if _kept(kept[0]) is not None:
-        told["output"] = [kept[0], *told["output"]]
+        told["output"] = [kept[0], *[each for each in told["output"] if each["type"] != "reasoning"]]
     return TheirResponse.model_validate({**told, "id": begun.id if begun is not None else f"resp_{uuid4().hex}"})
 
 

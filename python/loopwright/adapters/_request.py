@@ -188,7 +188,10 @@ class Requests:
             self._last = ((list(tools), schema), agent)
         instructions, history = _parted(messages)
         prompt = history.pop() if history and history[-1].role == "user" else Message.user("")
-        given: ModelSettings = settings or {}  # type: ignore[assignment]
+        # Others force a call even where there is none to make.
+        given: ModelSettings = {  # type: ignore[assignment]
+            name: value for name, value in (settings or {}).items() if tools or name != "tool_choice"
+        }
         return agent, prompt, {"messages": history, "instructions": instructions, "settings": given}
 
 

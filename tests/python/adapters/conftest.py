@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator
 
 import pytest
 from adapter_cases import ASKED, FAULTS
@@ -33,6 +32,5 @@ def struck(request: pytest.FixtureRequest) -> str:
 
 
 @pytest.fixture(autouse=True)
-def _nothing_asked() -> Iterator[None]:
+def _nothing_asked() -> None:
     ASKED.clear()
-    yield

@@ -298,13 +298,15 @@ def test_a_model_that_repeats_itself_is_told_and_then_stopped() -> None:
 
 
 def test_calls_that_a_model_wrote_are_called(serve: Any) -> None:
-    from pydantic_ai.models.function import FunctionModel
     from pydantic_ai.messages import ModelResponse, TextPart
+    from pydantic_ai.models.function import FunctionModel
 
     def write(messages: list[Any], info: Any) -> ModelResponse:
         if len(messages) > 1:
             return ModelResponse(parts=[TextPart(content=ANSWER)])
-        return ModelResponse(parts=[TextPart(content='Well. <tool_call>{"name": "weather", "arguments": {"city": "Oslo"}}</tool_call>')])
+        return ModelResponse(
+            parts=[TextPart(content='Well. <tool_call>{"name": "weather", "arguments": {"city": "Oslo"}}</tool_call>')]
+        )
 
     agent = Agent(FunctionModel(write), tools=[weather], capabilities=[adapter.ExtractedCalls()])
     assert asyncio.run(agent.run("How is Oslo?")).output == ANSWER
