@@ -16,7 +16,7 @@ from loopwright.messages import Extra, Message
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-__all__ = ["KEPT", "Form", "from_ours", "kept_of", "put_aside", "taken_aside", "to_ours"]
+__all__ = ["KEPT", "Form", "bare", "from_ours", "kept_of", "put_aside", "taken_aside", "to_ours"]
 
 KEPT = "loopwright"
 """The member of another framework's metadata that holds a message of ours."""
@@ -74,6 +74,13 @@ def taken_aside(message: Message, name: str) -> tuple[Message, Any]:
     extra = message.extra
     theirs = extra.fields.get(name) if extra is not None and extra.wire == _WIRE else None
     return (message, None) if theirs is None else (replace(message, extra=None), theirs)
+
+
+def bare(messages: Iterable[Message]) -> list[Message]:
+    """Messages of ours without what any framework wrote."""
+    return [
+        replace(each, extra=None) if each.extra is not None and each.extra.wire == _WIRE else each for each in messages
+    ]
 
 
 def to_ours(form: Form[T], history: Sequence[T], *, whole: bool = True) -> list[Message]:

@@ -9,6 +9,8 @@ from loopwright import ModelError, UsageError
 from loopwright.context import ContextWindow
 from loopwright.monitor import StuckDetector
 
+from ._history import bare
+
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
@@ -48,18 +50,22 @@ class View:
 
     def goes_on(self, given: Sequence[Message]) -> bool:
         """Whether a history goes on where the last one ended: with all of it, or with what was shown of it."""
-        return any(list(given[: len(before)]) == before for before in (self._given, self._window.messages))
+        return self._before(bare(given)) is not None
+
+    def _before(self, given: list[Message]) -> int | None:
+        """How many messages of a history, which hold nothing of any framework, the window has; `None` for another one.
+        Some frameworks keep the history, others what was shown of it.
+        """
+        histories = (self._given, bare(self._window.messages))
+        return next((len(each) for each in histories if given[: len(each)] == each), None)
 
     def of(self, messages: Sequence[Message]) -> list[Message]:
         """The view of a history. One that does not go on where the last one ended is another conversation."""
-        given = list(messages)
-        for before in (self._given, self._window.messages):
-            if given[: len(before)] == before:
-                self._window.append(*given[len(before) :])
-                break
-        else:
-            self._window = self._new()
-            self._window.append(*given)
+        given = bare(messages)
+        before = self._before(given)
+        if before is None:
+            self._window, before = self._new(), 0
+        self._window.append(*messages[before:])
         self._given = given
         return list(self._window.messages)
 

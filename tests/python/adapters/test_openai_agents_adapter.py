@@ -121,7 +121,9 @@ def test_histories_of_theirs_come_back_as_they_were() -> None:
     assert again[1:] == history[1:]
     assert (again[0]["role"], again[0]["content"]) == ("user", "How is Oslo?")
     more = Ours(ScriptedModel(["Yes."])).run_sync("Sure?", messages=ours)
-    assert asyncio.run(Runner.run(agent_over(ScriptedModel(["Ok."])), adapter.to_items(more.messages))).final_output
+    assert asyncio.run(
+        Runner.run(agent_over(ScriptedModel(["Ok."])), adapter.to_items([*more.messages, Message.user("Why?")]))
+    ).final_output
 
 
 def test_histories_of_ours_come_back_as_they_were() -> None:
