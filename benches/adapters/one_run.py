@@ -24,14 +24,13 @@ sys.path[:0] = [str(HERE.parents[1] / "python"), str(HERE.parents[1] / "tests" /
 
 from loopwright import Model  # noqa: E402
 
-CALLED = 0
+CALLED: list[str] = []
 
 
 def weather(city: str) -> str:
     """How the weather is in a city."""
-    global CALLED
-    CALLED += 1
-    return f"sunny in {city}, {CALLED}"
+    CALLED.append(city)
+    return f"sunny in {city}, {len(CALLED)}"
 
 
 def ours_at(url: str) -> Model:
@@ -170,7 +169,7 @@ def fault(make, side: str, name: str) -> str:
             return f"run ends: {type(error).__name__}"
         if said != ANSWER:
             return f"wrong answer: {said[:40]!r}" if said else "empty answer"
-        return "survived" if CALLED == 1 else f"survived, {CALLED} calls"
+        return "survived" if len(CALLED) == 1 else f"survived, {len(CALLED)} calls"
 
 
 def cpu(make, side: str, url: str, turns: int) -> float:

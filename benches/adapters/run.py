@@ -130,25 +130,27 @@ def page(tests: dict, survived: dict, spent: dict) -> str:
     lines = [
         "# Measurements of the adapters",
         "",
-        "The [adapters](../adapters.md) at two versions of each package, and what an agent of theirs wins when our model is",
-        f"under it. Written by `benches/adapters/run.py` (`make adapters`) on {datetime.date.today()}.",
+        "The [adapters](../adapters.md) at two versions of each package, and what an agent of theirs wins when our",
+        f"model is under it. Written by `benches/adapters/run.py` (`make adapters`) on {datetime.date.today()}.",
         "",
         "## Tests that pass",
         "",
-        "Against the real packages, over real sockets; eight faults on each of three wires, and all else that the page says.",
+        "Against the real packages, over real sockets: eight faults on each of three wires, and what the page says.",
         "",
         "| package | version | tests | version | tests |",
         "| --- | --- | --- | --- | --- |",
     ]
     for name in PACKAGES:
-        cells = [f"{told} | {passed} of {passed + failed}" for told, passed, failed in (tests[v][name] for v in VERSIONS)]
+        both = [tests[version][name] for version in VERSIONS]
+        cells = [f"{told} | {passed} of {passed + failed}" for told, passed, failed in both]
         lines.append(f"| {name} | {' | '.join(cells)} |")
     lines += [
         "",
         "## Faults survived",
         "",
-        "The first request of a run is struck, over Chat Completions, with the default settings of each client; one more try",
-        "would succeed. The faults that are not a status are streamed. `litellm` is no agent: its loop is the plainest one.",
+        "The first request of a run is struck, over Chat Completions, with the default settings of each client;",
+        "one more try would succeed. Faults that are no status are streamed. `litellm` is no agent: its loop is the",
+        "plainest one.",
         "",
         f"| agent of | model | survived | {' | '.join(FAULTS.values())} |",
         f"| --- | --- | --- |{' --- |' * len(FAULTS)}",
@@ -162,8 +164,9 @@ def page(tests: dict, survived: dict, spent: dict) -> str:
         "",
         f"## CPU time of a turn, at {TURNS} turns",
         "",
-        f"One run of {TURNS} calls and an answer, not streamed by the framework, in a process of its own; the server is in another",
-        f"one. Microseconds of CPU for a request with all that goes with it, on a machine with other work; once each.",
+        f"One run of {TURNS} calls and an answer, not streamed by the framework, in a process of its own; the server is",
+        "in another. Microseconds of CPU for a request with all that goes with it, once each, on a machine with other",
+        "work.",
         "",
         "| agent of | over its own client | over ours | ours / theirs |",
         "| --- | --- | --- | --- |",
