@@ -94,23 +94,22 @@ class LoopwrightLLM(CustomLLM):
 
 def _messages(messages: Sequence[Any]) -> list[Message]:
     """Messages as litellm writes them: Chat Completions, and what it adds to answers of ours and of others."""
-    found: list[Message] = []
-    plain: list[dict[str, Any]] = []
-    for each in messages:
-        told = each if isinstance(each, dict) else each.model_dump()
-        kept = (told.get("provider_specific_fields") or {}).get(KEPT)
-        cleaned = {name: told[name] for name in told if name not in _THEIRS and (told[name] or name == "content")}
+    told = [each if isinstance(each, dict) else each.model_dump() for each in messages]
+    plain = [
+        {name: each[name] for name in each if name not in _THEIRS and (each[name] or name == "content")}
+        for each in told
+    ]
+    found = list(Messages(plain))
+    for at, each in enumerate(told if len(found) == len(told) else ()):
+        kept = (each.get("provider_specific_fields") or {}).get(KEPT)
         ours = Message.from_dict(kept) if kept else None
-        if ours is None or _seen(Messages([cleaned])) != _seen([ours]):
-            plain.append(cleaned)
-            continue
-        found += [*(Messages(plain) if plain else ()), ours]
-        plain = []
-    return [*found, *(Messages(plain) if plain else ())]
+        if ours is not None and _seen(ours) == _seen(found[at]):
+            found[at] = ours
+    return found
 
 
-def _seen(messages: Sequence[Message]) -> list[Any]:
-    return [(each.text, [(use.call_id, use.name) for use in each.tool_uses]) for each in messages]
+def _seen(message: Message) -> tuple[str, list[tuple[str, str]]]:
+    return message.text, [(use.call_id, use.name) for use in message.tool_uses]
 
 
 def _definition(tool: dict[str, Any]) -> Definition:
