@@ -29,7 +29,7 @@ export PROPTEST_RNG_SEED ?= 20261122
 in_parts = share=$$(mktemp -d); SHARE=$$share $(BIN)/python -m pytest $(1) & first=$$!; SHARE=$$share $(BIN)/python -m pytest $(1); \
     second=$$?; wait $$first; first=$$?; rm -rf "$$share"; exit $$((first + second))
 
-.PHONY: help demo test quick check freethreaded bench judges evals wheel profile lint docs site clean
+.PHONY: help demo test quick check freethreaded bench judges adapters evals wheel profile lint docs site clean
 
 help:
 	@echo "make demo    set up, then answer a question from this project's own docs: no key, no network"
@@ -40,6 +40,7 @@ help:
 	@echo "make bench   agent loops side by side, in environments of their own"
 	@echo "make judges  servers, clients and test suites of others, against this package; writes docs/judges.md"
 	@echo "make evals   evaluations at two versions of pydantic-evals and inspect-ai"
+	@echo "make adapters  the tests of the adapters at two versions of each framework; writes docs/measurements/adapters.md"
 	@echo "make wheel   build the package for others, into target/wheels"
 	@echo "make profile let the compiler look at ordinary runs anew; what it sees goes into the next wheels"
 	@echo "make lint    format, clippy, ruff, types, stubs"
@@ -93,6 +94,10 @@ judges: $(VENV)/.built
 evals: $(VENV)/.built
 	@echo "== evaluations at two versions of pydantic-evals and inspect-ai, in environments of their own"
 	$(PYTHON) benches/evals/run.py
+
+adapters: $(VENV)/.built
+	@echo "== adapters for other frameworks, at two versions of each, in environments of their own"
+	$(PYTHON) benches/adapters/run.py
 
 wheel: $(VENV)/.tools $(if $(PROFDATA),$(subst $(CURDIR)/,,$(COUNTS)))
 	@echo "== building the package into target/wheels$(if $(PROFDATA),,, without counts: there is no llvm-profdata)"

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 from .errors import UsageError
 
 __all__ = ["need"]
 
 
+@cache
 def need(package: str, room: str, *, extra: str, oldest: str, below: str) -> None:
     """Raises a `UsageError` that says what to install: `missing_extra`, or `wrong_version` of the other package."""
     from importlib import metadata

@@ -509,18 +509,18 @@ def test_importing_loopwright_imports_no_mcp():
 def test_without_the_extra_the_error_says_what_to_install(monkeypatch, version, code):
     from importlib import metadata
 
-    from loopwright.mcp import _installed
+    from loopwright import _extras
 
     def found(_):
         if version is None:
             raise metadata.PackageNotFoundError("mcp")
         return version
 
-    _installed.check_installed.cache_clear()
+    _extras.need.cache_clear()
     monkeypatch.setattr(metadata, "version", found)
     with pytest.raises(UsageError) as caught:
         mcp.http("http://127.0.0.1:1/mcp")
     assert caught.value.code == code
     assert "pip install 'loopwright[mcp]'" in caught.value.hint
     monkeypatch.undo()
-    _installed.check_installed.cache_clear()
+    _extras.need.cache_clear()

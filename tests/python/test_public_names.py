@@ -152,7 +152,9 @@ def test_no_public_name_is_hidden_by_a_module_that_was_imported_before():
     code = """
 import importlib, pkgutil, types, loopwright
 for module in pkgutil.walk_packages(loopwright.__path__, "loopwright."):
-    if module.name not in ("loopwright.__main__", "loopwright.senses"):
+    # What is behind the doors of adapters needs packages of others.
+    behind = module.name.startswith("loopwright.adapters.") and "._" in module.name
+    if module.name not in ("loopwright.__main__", "loopwright.senses") and not behind:
         importlib.import_module(module.name)
 hidden = [name for name in loopwright.__all__ if isinstance(getattr(loopwright, name), types.ModuleType)]
 assert not hidden, hidden

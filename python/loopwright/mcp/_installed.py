@@ -6,7 +6,6 @@ imports nothing of it.
 
 from __future__ import annotations
 
-from functools import cache
 from typing import TYPE_CHECKING
 
 from loopwright._extras import need
@@ -32,7 +31,6 @@ class McpError(ToolError):
     default_code = "mcp"
 
 
-@cache
 def check_installed() -> None:
     """Raises a `UsageError` that says what to install: `missing_extra`, or `wrong_version` of the other package."""
     need("mcp", "loopwright.mcp", extra="mcp", oldest="2.3", below="3")

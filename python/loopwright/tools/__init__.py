@@ -35,6 +35,7 @@ Context = RunContext
 """What `RunContext` was called before."""
 
 if TYPE_CHECKING:
+    from ._declared import DeclaredTool
     from ._provided import ProviderTool, WebSearch
     from ._run import Outcome
     from ._sets import Toolset
@@ -44,6 +45,7 @@ __all__ = [
     "DEFAULT_MAX_OUTPUT",
     "CancelFlag",
     "Context",
+    "DeclaredTool",
     "DuplicateTool",
     "Effect",
     "Image",
@@ -79,6 +81,10 @@ if not TYPE_CHECKING:
     # Seen by a type checker, it would make each misspelt name an `Any`.
 
     def __getattr__(name: str) -> Any:
+        if name == "DeclaredTool":
+            from ._declared import DeclaredTool
+
+            return DeclaredTool
         if name == "Outcome":
             from ._run import Outcome
 
