@@ -224,7 +224,7 @@ impl TurnMachine {
         out.truncate(said);
         self.outcome.warnings.truncate(warned);
         let standing = std::mem::take(&mut self.front.standing);
-        if !standing.is_empty() && !(self.front.trusted.is_empty() && self.front.context.is_empty()) {
+        if !(standing.is_empty() || self.front.trusted.is_empty() && self.front.context.is_empty()) {
             // What the user prefers counts more than what fits.
             self.window = Window::default();
             self.put_in_front(Front { standing, ..Front::default() }, out);

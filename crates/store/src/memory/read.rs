@@ -202,7 +202,7 @@ impl Memory {
                 let most = hits.len().saturating_add(query.limit);
                 take(sure, most, &mut hits).map_err(&trouble)?;
             }
-            return Ok(with_checked(current_first(checked_first(hits)), query.limit));
+            return Ok(with_checked(once_a_turn(current_first(checked_first(hits))), query.limit));
         }
     }
 
@@ -382,6 +382,18 @@ fn current_first(mut hits: Vec<Hit>) -> Vec<Hit> {
         hits.iter_mut().zip(scores).for_each(|(hit, score)| hit.score = score);
     }
     hits
+}
+
+/// Moves what tells of a turn once more behind all others: what was asked for, and what is told of it, are one hit.
+fn once_a_turn(hits: Vec<Hit>) -> Vec<Hit> {
+    let mut told: HashSet<String> = HashSet::new();
+    let (mut kept, again): (Vec<Hit>, Vec<Hit>) = hits.into_iter().partition(|hit| {
+        let source = hit.record.source.clone().unwrap_or_default();
+        told.insert(source.clone()) || source.is_empty() || !is_talk(hit)
+    });
+    let least = kept.last().map_or(f64::INFINITY, |hit| hit.score);
+    kept.extend(again.into_iter().map(|hit| Hit { score: hit.score.min(least), ..hit }));
+    kept
 }
 
 /// Returns whether a person stands for what a hit says. What tells of a turn says what was asked, and no more.

@@ -16,6 +16,13 @@ static WORDS: LazyLock<Phrases> = LazyLock::new(|| Phrases::of(lists(include_str
 const MAX_WORDS: usize = 60;
 /// Words of a wish at most that nothing but its subject tells to last.
 const SHORT: usize = 12;
+/// Subjects that say how, and not what: they may be named alone.
+const FORMS: [&str; 10] =
+    ["language", "spelling", "units", "temperature", "clock", "currency", "dates", "tone", "markdown", "length"];
+/// Words at most of what is said of a form.
+const LONG: usize = 16;
+/// Words at most that announce a wish.
+const OPENING: usize = 8;
 /// Words between a wish and the answers that it is about.
 const NEAR: usize = 5;
 
@@ -46,11 +53,32 @@ impl Topic {
 
 /// Returns whether a sentence is a standing wish. `alone`: nothing beside it was asked for.
 pub(super) fn is_wish(sentence: &str, alone: bool) -> bool {
+    // "One rule for all of it: weights in grams."
+    if let Some((head, tail)) = sentence.split_once(": ") {
+        let head = read(head);
+        let opens = WORDS.at("wish.opens", &head, begin(&head, 0)).is_some();
+        if opens && head.len() <= OPENING {
+            return is_wish(tail, alone) || WORDS.has("wish.rules", &head) && is_form(&read(tail), 0);
+        }
+        // "Evidence matters: always name the source."
+        let others = WORDS.at("wish.subjects", &head, begin(&head, 0)).is_some() || WORDS.has("wish.speech", &head);
+        if !others && head.len() <= OPENING && !tail.starts_with(['"', '“', '„', '«', '\'']) && is_wish(tail, false)
+        {
+            return true;
+        }
+    }
     let words = read(sentence);
     if words.len() < 2 || words.len() > MAX_WORDS {
         return false;
     }
+    if WORDS.has("wish.reported", &words) {
+        return false;
+    }
     let strong = WORDS.has("wish.strong", &words);
+    // "Amounts are net unless I say otherwise."
+    if !sentence.trim_end().ends_with('?') && (WORDS.has("wish.unless", &words) || WORDS.has("wish.address", &words)) {
+        return !WORDS.has("wish.once", &words);
+    }
     if !strong && WORDS.has("wish.once", &words) {
         return false;
     }
@@ -66,19 +94,32 @@ pub(super) fn is_wish(sentence: &str, alone: bool) -> bool {
     if WORDS.at("wish.circumstances", &words, at).is_some()
         && let Some(comma) = words.iter().skip(at).position(|word| word.ends)
     {
+        // "If a question is unclear, …" is about any of them.
+        let condition = words.get(at..=at + comma).unwrap_or_default();
+        lasts |= strong || WORDS.has("wish.any", condition);
         at = begin(&words, at + comma + 1);
-        lasts |= strong;
+    }
+    // "Be honest with me."
+    if !question
+        && WORDS.at("wish.manner", &words, at).is_some()
+        && words.len() <= SHORT
+        && WORDS.has("wish.with_me", &words)
+    {
+        return true;
     }
     if says_of_answers(&words, at) {
         return !question;
     }
     let asked = WORDS.at("wish.asks", &words, at);
     at = begin(&words, at + asked.unwrap_or(0));
+    if let Some(name) = name_at(&words, at).filter(|_| asked.is_some()) {
+        return name < words.len();
+    }
     let told = is_told(&words, at);
     if asked.is_some() || question {
         return told && lasts;
     }
-    if told && lasts {
+    if (told || has_object(&words, at)) && lasts || is_form(&words, at) {
         return true;
     }
     let topics = topics(sentence);
@@ -131,7 +172,7 @@ fn is_told(words: &[Word], at: usize) -> bool {
             && !verb.text.ends_with("ing")
             && words.len() > at + 1;
     }
-    WORDS.at("wish.verbs", words, at).is_some()
+    WORDS.at("wish.verbs", words, at).is_some() && WORDS.at("wish.idioms", words, at).is_none()
 }
 
 /// Returns whether a sentence says of all answers what they ought to be, or how they are wanted.
@@ -143,6 +184,76 @@ fn says_of_answers(words: &[Word], at: usize) -> bool {
     let Some(length) = WORDS.at("wish.wants", words, at) else { return false };
     let near = words.get(at + length..).unwrap_or_default();
     WORDS.has("wish.answers", near.get(..NEAR.min(near.len())).unwrap_or_default())
+}
+
+/// Returns whether words say which form something is to have, with nobody who does anything: `Distances in kilometres.`,
+/// `British spelling only.` What follows behind a comma says why.
+fn is_form(words: &[Word], at: usize) -> bool {
+    let rest = words.get(at..).unwrap_or_default();
+    let end = rest.iter().skip(1).position(|word| word.ends).map_or(rest.len(), |end| end + 2);
+    let clause = rest.get(..end).unwrap_or_default();
+    let happens = |word: &Word| word.text.len() > 4 && word.text.ends_with("ed") && !word.text.ends_with("eed");
+    let given = WORDS.at("wish.given", clause, 0);
+    if clause.len() < 2
+        || clause.len() > LONG
+        || is_told(words, at)
+        || WORDS.at("wish.subjects", words, at).is_some()
+        || given.is_none_or(|length| WORDS.at("wish.ought", clause, length).is_none())
+            && WORDS.has("wish.happens", clause)
+        || clause.iter().any(happens)
+    {
+        return false;
+    }
+    if let Some(length) = given {
+        return ["wish.shaped", "wish.ought"].iter().any(|list| WORDS.at(list, clause, length).is_some());
+    }
+    let forms = topics_of(clause);
+    let Some(form) = forms.iter().find(|topic| FORMS.contains(&topic.subject.as_str())) else { return false };
+    // "Milk yields in kilos": of all of them, in that form.
+    let many = (0..2).any(|at| {
+        let is_many = clause.get(at).is_some_and(|word| word.text.len() > 3 && word.text.ends_with('s'));
+        is_many && WORDS.at("wish.shaped", clause, at + 1).is_some()
+    });
+    // The form itself stands first.
+    let second = clause.get(1).map_or(usize::MAX, |word| word.to);
+    many || WORDS.has("wish.insists", rest) && form.at < second
+}
+
+/// Returns whether a sentence says of the one before it that it holds always.
+pub(super) fn confirms(sentence: &str) -> bool {
+    let words = read(sentence);
+    words.len() <= SHORT
+        && !sentence.trim_end().ends_with('?')
+        && (WORDS.has("wish.confirms", &words) || words.len() <= 3 && WORDS.has("wish.strong", &words))
+}
+
+/// Returns whether a sentence holds what somebody else has said, in quotation marks.
+pub(super) fn quotes(sentence: &str) -> bool {
+    sentence.split_whitespace().count() > read(sentence).len() + 2
+}
+
+/// Returns whether a sentence tells somebody to do something of a kind that may hold always.
+pub(super) fn may_last(sentence: &str) -> bool {
+    let words = read(sentence);
+    let at = begin(&words, 0);
+    !sentence.trim_end().ends_with('?')
+        && words.len() > 1
+        && words.len() <= MAX_WORDS
+        && !WORDS.has("wish.once", &words)
+        && (is_told(&words, at)
+            || has_object(&words, at)
+            || WORDS.at("wish.subjects", &words, at).is_none() && !WORDS.has("wish.happens", &words))
+}
+
+/// Returns whether a sentence begins with a word and what is done to something with it: `Correct my mistakes …`.
+fn has_object(words: &[Word], at: usize) -> bool {
+    words.get(at).is_some_and(|verb| {
+        !verb.ends
+            && !["s", "ed", "ing", "ly"].iter().any(|end| verb.text.ends_with(end))
+            && ["wish.subjects", "wish.circumstances", "wish.idle", "wish.happens", "wish.questions", "wish.small"]
+                .iter()
+                .all(|list| WORDS.at(list, words, at).is_none())
+    }) && WORDS.at("wish.objects", words, at + 1).is_some()
 }
 
 /// Returns whether answers of all times are meant: nothing says which ones.
@@ -177,9 +288,12 @@ fn name_of(words: &[Word]) -> Option<Topic> {
 
 /// What a wish is about.
 pub(super) fn topics(sentence: &str) -> Vec<Topic> {
-    let words = read(sentence);
+    topics_of(&read(sentence))
+}
+
+fn topics_of(words: &[Word]) -> Vec<Topic> {
     let scope = (0..words.len()).rev().find_map(|at| {
-        let word = words.get(at).filter(|_| WORDS.at("wish.scopes", &words, at).is_some())?;
+        let word = words.get(at).filter(|_| WORDS.at("wish.scopes", words, at).is_some())?;
         Some(word.text.trim_end_matches('s').to_owned())
     });
     let mut found: Vec<Topic> = Vec::new();
@@ -188,25 +302,24 @@ pub(super) fn topics(sentence: &str) -> Vec<Topic> {
             found.push(topic);
         }
     };
-    found.extend(name_of(&words));
+    found.extend(name_of(words));
     let names = WORDS.names("topics.");
     let (mut negative, mut only_next) = (false, false);
     let mut at = 0;
     while at < words.len() {
-        if at > 0 && words.get(at - 1).is_some_and(|word| word.ends) && WORDS.at("wish.turns", &words, at).is_some()
+        if at > 0 && words.get(at - 1).is_some_and(|word| word.ends) && WORDS.at("wish.turns", words, at).is_some()
             || words.get(at).is_some_and(|word| word.text == "but")
         {
             negative = false;
         }
-        let longest =
-            names.iter().filter_map(|name| Some((WORDS.at(name, &words, at)?, *name))).max_by_key(|(n, _)| *n);
+        let longest = names.iter().filter_map(|name| Some((WORDS.at(name, words, at)?, *name))).max_by_key(|(n, _)| *n);
         if let Some((length, name)) = longest {
             let mut parts = name.split('.').skip(1);
             let (subject, choice) = (parts.next().unwrap_or_default(), parts.next().unwrap_or_default());
-            if fits(subject, &words, at) {
+            if fits(subject, words, at) {
                 let scoped = matches!(subject, "language" | "length" | "tone").then_some(scope.as_ref()).flatten();
                 let counts = choice == "count";
-                let choice = if counts { count_before(&words, at) } else { choice.to_owned() };
+                let choice = if counts { count_before(words, at) } else { choice.to_owned() };
                 let subject = scoped.map_or_else(|| subject.to_owned(), |scope| format!("{subject} of {scope}"));
                 // A number of sentences is a limit, however it is put.
                 let negative = (negative || only_next) && !counts;
@@ -217,12 +330,12 @@ pub(super) fn topics(sentence: &str) -> Vec<Topic> {
             at += length;
             continue;
         }
-        if let Some(length) = WORDS.at("wish.against", &words, at).filter(|_| at > 1) {
+        if let Some(length) = WORDS.at("wish.against", words, at).filter(|_| at > 1) {
             only_next = true;
             at += length;
             continue;
         }
-        if let Some(length) = WORDS.at("wish.negations", &words, at) {
+        if let Some(length) = WORDS.at("wish.negations", words, at) {
             negative = true;
             at += length;
             continue;
@@ -340,6 +453,15 @@ mod tests {
             "Antworte ab jetzt immer auf Deutsch.",
             "Réponds toujours en français.",
             "Always give distances in kilometres, never in miles.",
+            "Distances in kilometres, please.",
+            "Prices in francs and with two decimals.",
+            "British spelling only, please.",
+            "No jokes, please, ever.",
+            "You can call me Kit.",
+            "One rule for all of this: temperatures in kelvin.",
+            "Before we begin: never use headings.",
+            "Close every message with my initials.",
+            "Warn me before each deletion.",
         ] {
             assert!(is_wish(text, false), "{text}");
         }
@@ -376,6 +498,15 @@ mod tests {
             "Could you answer in German?",
             "The train always leaves at nine.",
             "Tell me about the tables.",
+            "Distances in kilometres are what the sign shows.",
+            "Prices in francs went up last year.",
+            "We need prices in dollars, said the bank.",
+            "My order: two tables and a lamp.",
+            "Kilometres per hour?",
+            "The recipe: flour, water, no salt.",
+            "British weather again.",
+            "You can call me tomorrow.",
+            "List every country in Africa.",
         ] {
             assert!(!is_wish(text, true), "{text}");
         }

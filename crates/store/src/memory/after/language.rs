@@ -10,7 +10,7 @@ use regex::Regex;
 
 use super::super::{
     names,
-    wishes::{asks, is_passing, is_wish},
+    wishes::{asks, confirms, is_passing, is_wish, may_last, quotes},
 };
 use loopwright_lexicon::{
     lines::Format,
@@ -33,6 +33,8 @@ pub(super) struct Sentence {
     pub prefers: bool,
     /// The sentence asks for something to be told: it says nothing itself.
     pub asks: bool,
+    /// The sentence stands in quotation marks that another one has opened.
+    quoted: bool,
 }
 
 /// The sentences of a text, with the kind of each. `own`: the writer speaks of themselves.
@@ -43,15 +45,18 @@ pub(super) fn classify_sentences(text: &str, own: bool) -> Vec<Sentence> {
         if unit.kind != Kind::Prose {
             continue;
         }
+        let unit_begin = unit.bytes.start;
         let sentence = text.get(unit.bytes).unwrap_or_default().split_whitespace().collect::<Vec<_>>().join(" ");
         if sentence.is_empty() {
             continue;
         }
         let fits = sentence.chars().count() <= LONGEST && !sentence.ends_with('?');
-        let prefers = own && fits && prefers(&sentence);
+        // A quotation may have begun in a sentence before.
+        let inside = text.get(..unit_begin).unwrap_or_default().matches('"').count() % 2 == 1;
+        let prefers = own && fits && !inside && !quotes(&sentence) && prefers(&sentence);
         let states = fits && !prefers && states(&sentence, own);
         let asks = sentence.ends_with('?') || asks(&sentence);
-        all.push(Sentence { text: sentence, states, prefers, asks });
+        all.push(Sentence { text: sentence, states, prefers, asks, quoted: inside });
         if all.len() >= 200 {
             break;
         }
@@ -62,8 +67,10 @@ pub(super) fn classify_sentences(text: &str, own: bool) -> Vec<Sentence> {
         // Where something else is wanted, a wish may be about that alone.
         let alone =
             all.iter().all(|one| one.states || one.prefers || is_idle(one) || may(one) && is_wish(&one.text, true));
-        for one in all.iter_mut().filter(|one| may(one)) {
-            if is_wish(&one.text, alone) {
+        let confirmed: Vec<bool> =
+            (0..all.len()).map(|at| all.get(at + 1).is_some_and(|next| may(next) && confirms(&next.text))).collect();
+        for (one, confirmed) in all.iter_mut().zip(confirmed).filter(|(one, _)| may(one)) {
+            if !one.quoted && is_wish(&one.text, alone) || confirmed && may_last(&one.text) {
                 (one.states, one.prefers, one.asks) = (false, true, false);
             }
         }
