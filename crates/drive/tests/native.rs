@@ -301,7 +301,7 @@ fn with_agents(hooks: &[&str]) -> TurnConfig {
     let agent = serde_json::json!({"name": "explore", "description": "finds", "turn": own});
     let agent: AgentConfig = serde_json::from_value(agent).unwrap();
     let hooks = hooks.iter().map(|name| HookStage::named(name).unwrap()).collect();
-    let children = ChildrenConfig { agents: vec![agent], depth: 1, most: 4 };
+    let children = ChildrenConfig { agents: vec![agent], depth: 1, most: 4, least: 0 };
     TurnConfig { children, hooks, ..config(vec![tool("add", RiskLevel::Safe)]) }
 }
 

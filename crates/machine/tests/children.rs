@@ -31,7 +31,7 @@ fn with_agents(most: u32) -> TurnConfig {
     };
     let explore =
         AgentConfig { name: "explore".into(), description: "finds".into(), turn, by_arguments: BTreeSet::new() };
-    TurnConfig { children: ChildrenConfig { agents: vec![explore], depth: 1, most }, ..config() }
+    TurnConfig { children: ChildrenConfig { agents: vec![explore], depth: 1, most, least: 0 }, ..config() }
 }
 
 fn spawns(count: usize) -> Response {

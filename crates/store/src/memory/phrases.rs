@@ -46,13 +46,12 @@ pub(super) fn read(sentence: &str) -> Vec<Word> {
                 None => words.push(word(&text, ends)),
             }
         }
-        let closes = piece
-            .trim_end_matches(|c: char| matches!(c, '.' | ',' | '!' | '?' | ';' | ':'))
-            .ends_with(['"', '”', '“', '»']);
-        if closes && let Some(at) = opened.take() {
-            if words.len() - at >= QUOTED {
-                words.truncate(at);
-            }
+        let closes = piece.trim_end_matches(['.', ',', '!', '?', ';', ':']).ends_with(['"', '”', '“', '»']);
+        if closes
+            && let Some(at) = opened.take()
+            && words.len() - at >= QUOTED
+        {
+            words.truncate(at);
         }
     }
     words

@@ -23,10 +23,9 @@ static TRIGGERS: LazyLock<HashSet<String>> = LazyLock::new(|| {
         for phrase in phrases {
             let mut words = phrase.split(' ');
             let one = match (frame, name.as_str()) {
-                (Some(true), _) => words.next(),
+                (Some(true), _) | (None, "facts.verbs") => words.next(),
                 (Some(false), _) => words.nth(1),
-                (None, "facts.single" | "facts.best") => words.last(),
-                (None, "facts.verbs") => words.next(),
+                (None, "facts.single" | "facts.best") => words.next_back(),
                 _ => None,
             };
             found.extend(one.filter(|word| !matches!(*word, "has" | "was")).map(str::to_owned));
