@@ -732,6 +732,7 @@ fn event_of(act: Act, ledger: &Ledger, stray: &mut Option<Id>, last: Option<&Eve
             let id = stray.or_else(|| ledger.recalls.first().copied()).unwrap_or(7);
             let text = |times: usize| "Ann has a dog. ".repeat(times);
             let found = known.map(|times| Recollection {
+                standing: text(times / 50),
                 trusted: text(times / 20),
                 context: text(times),
                 hits: vec![RecalledHit { id: 1, trust: "user".into() }],
@@ -980,7 +981,7 @@ proptest! {
 /// What memory knows of everything.
 fn known() -> Recollection {
     let hits = vec![RecalledHit { id: 1, trust: "user".into() }];
-    Recollection { trusted: "t".into(), context: "c".into(), hits }
+    Recollection { standing: "s".into(), trusted: "t".into(), context: "c".into(), hits }
 }
 
 /// What may happen next in a world of two tools, two rounds, one question, one fault and one interrupt.

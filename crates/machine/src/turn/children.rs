@@ -704,7 +704,7 @@ mod tests {
 
     #[test]
     fn m8_fewer_children_start_where_each_gets_its_least() {
-        let left = |iterations, tool_rounds| Budget { iterations, tool_rounds, ..Budget::default() };
+        let left = |iterations, tool_rounds| Budget { tool_rounds, iterations, ..Budget::default() };
         let (large, small) = (Budget::default(), left(1, 0));
         assert_eq!(enough_for(&left(8, 7), &[&large; 8], 2), 4);
         assert_eq!(enough_for(&left(8, 3), &[&large; 8], 2), 3);
