@@ -188,7 +188,8 @@ impl Question {
     /// What of all that is asked for `text` does not hold, though no answer can do without.
     pub(super) fn lacks(&self, text: &str, is_code: bool) -> Option<Asked> {
         let lacks = |asked: &&Asked| {
-            let bound = self.bound && **asked == Asked::Number && !bounds(text);
+            // "How many can it …" asks what it comes to, as well as how far it may go.
+            let bound = self.bound && **asked == Asked::Number && !says(&self.text, "able") && !bounds(text);
             asked.must_be_held() && (bound || !holds(**asked, text, &self.text, is_code))
         };
         let way = self.way == Some(Way::Deed) && !self.tells_a_way(text, is_code);

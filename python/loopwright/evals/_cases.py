@@ -16,6 +16,7 @@ from ._packages import need_pydantic_evals
 __all__ = ["CaseFile", "read_cases"]
 
 _MEMBERS = ("name", "inputs", "metadata", "expected_output", "evaluators")
+_NAMED = "write the name as text, or leave it out"
 _WHOLE = ("$schema", "name", "cases", "evaluators", "report_evaluators")
 _LINES = (".jsonl", ".ndjson")
 _YAML = (".yaml", ".yml")
@@ -91,7 +92,9 @@ def _text(path: str) -> str:
         raise UsageError(message, "cases_not_found", "give a file of cases, or a journal") from None
     except (OSError, UnicodeDecodeError) as error:
         reason = getattr(error, "strerror", None) or "it is no text in UTF-8"
-        raise UsageError(f"{path!r} can't be read: {reason}", "invalid_cases") from error
+        raise UsageError(
+            f"{path!r} can't be read: {reason}", "invalid_cases", "give a readable file of text"
+        ) from error
 
 
 def _of_lines(path: str, text: str) -> tuple[list[Any], list[int | None]]:
@@ -108,7 +111,7 @@ def _json(path: str, text: str, first: int = 1) -> Any:
         return json.loads(text)
     except json.JSONDecodeError as error:
         where = f"{path}, line {first + error.lineno - 1}, column {error.colno}"
-        raise UsageError(f"{where}: it is no JSON: {error.msg}", "invalid_cases") from error
+        raise UsageError(f"{where}: it is no JSON: {error.msg}", "invalid_cases", "mend it there") from error
 
 
 def _yaml(path: str, text: str) -> Any:
@@ -124,7 +127,7 @@ def _yaml(path: str, text: str) -> Any:
         mark = getattr(error, "problem_mark", None)
         where = path if mark is None else f"{path}, line {mark.line + 1}, column {mark.column + 1}"
         why = getattr(error, "problem", None) or str(error)
-        raise UsageError(f"{where}: it is no YAML: {why}", "invalid_cases") from error
+        raise UsageError(f"{where}: it is no YAML: {why}", "invalid_cases", "mend it there") from error
 
 
 def _lines(text: str, count: int) -> list[int | None]:
@@ -145,7 +148,7 @@ def _mapping(found: Any, path: str) -> dict[str, Any]:
     _known(found, _WHOLE, path)
     name = found.get("name")
     if name is not None and not isinstance(name, str):
-        raise UsageError(f"{path}: `name` is a {_kind(name)}, no text", "invalid_cases")
+        raise UsageError(f"{path}: `name` is a {_kind(name)}, no text", "invalid_cases", _NAMED)
     return found
 
 
@@ -158,7 +161,7 @@ def _case(path: str, at: int, case: Any, line: int | None) -> dict[str, Any]:
         raise UsageError(f"{place} has no `inputs`", "invalid_cases", "write what the agent is asked")
     name = case.get("name")
     if name is not None and not isinstance(name, str):
-        raise UsageError(f"{place}: `name` is a {_kind(name)}, no text", "invalid_cases")
+        raise UsageError(f"{place}: `name` is a {_kind(name)}, no text", "invalid_cases", _NAMED)
     _listed(case.get("evaluators"), f"{place}: `evaluators`")
     # As pydantic-evals calls those without a name.
     return {**case, "name": name or f"Case {at + 1}"}
@@ -174,7 +177,7 @@ def _known(found: dict[str, Any], members: tuple[str, ...], place: str) -> None:
 
 def _listed(found: Any, place: str) -> list[Any]:
     if found is not None and not isinstance(found, list):
-        raise UsageError(f"{place} is a {_kind(found)}, no list", "invalid_cases")
+        raise UsageError(f"{place} is a {_kind(found)}, no list", "invalid_cases", "put it into a list: [...]")
     return found or []
 
 

@@ -26,5 +26,6 @@ def _need(package: str, room: str, extra: str, oldest: str, below: str) -> None:
     if sys.version_info < _PYTHON:
         least = ".".join(map(str, _PYTHON))
         found = ".".join(map(str, sys.version_info[:2]))
-        raise UsageError(f"{room} needs Python {least}, as {package} does; this is {found}", "wrong_version")
+        message = f"{room} needs Python {least}, as {package} does; this is {found}"
+        raise UsageError(message, "wrong_version", f"run it with Python {least} or newer")
     need(package, room, extra=extra, oldest=oldest, below=below)
