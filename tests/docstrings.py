@@ -1,4 +1,7 @@
-"""Docstrings as the site shows them: sessions at a prompt become blocks of code, and `::` goes. Called by mkdocstrings."""
+"""What the site shows of the package: docstrings with sessions at a prompt as blocks of code, and dataclasses as such.
+
+Called by mkdocstrings.
+"""
 
 from __future__ import annotations
 
@@ -20,8 +23,25 @@ def fenced(text: str) -> str:
     return re.sub(r"^ *::\n|(?<=:):$", "", said, flags=re.MULTILINE).rstrip("\n")
 
 
+# Where the package has the names of `dataclasses` from.
+LATE, THEIRS = "loopwright._dataclasses", "dataclasses"
+
+
+def known(module: griffe.Module) -> None:
+    """Lets the decorator and the fields of a module, and of those inside it, be those of `dataclasses`."""
+    for member in module.members.values():
+        if member.is_alias and member.target_path.startswith(f"{LATE}."):
+            member.target_path = member.target_path.replace(LATE, THEIRS, 1)
+        elif isinstance(member, griffe.Module):
+            known(member)
+
+
 class Docstrings(griffe.Extension):
     """What mkdocstrings loads."""
+
+    def on_package(self, *, pkg: griffe.Module, **_rest: Any) -> None:
+        """Comes before what reads dataclasses."""
+        known(pkg)
 
     def on_object(self, *, obj: griffe.Object, **_rest: Any) -> None:
         """Changes the docstring of a class, a function, a module or a field, before it is read."""

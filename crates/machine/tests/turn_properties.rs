@@ -731,11 +731,9 @@ fn event_of(act: Act, ledger: &Ledger, stray: &mut Option<Id>, last: Option<&Eve
         Act::Recall(known) => {
             let id = stray.or_else(|| ledger.recalls.first().copied()).unwrap_or(7);
             let text = |times: usize| "Ann has a dog. ".repeat(times);
-            let found = known.map(|times| Recollection {
-                standing: text(times / 50),
-                trusted: text(times / 20),
-                context: text(times),
-                hits: vec![RecalledHit { id: 1, trust: "user".into() }],
+            let found = known.map(|times| {
+                let (standing, trusted, context) = (text(times / 50), text(times / 20), text(times));
+                Recollection { standing, trusted, context, ..self::known() }
             });
             EventKind::Recalled { id, found: found.ok_or_else(|| Error::usage("store_busy", "busy")) }
         }

@@ -53,32 +53,17 @@ impl Topic {
 
 /// Returns whether a sentence is a standing wish. `alone`: nothing beside it was asked for.
 pub(super) fn is_wish(sentence: &str, alone: bool) -> bool {
-    // "One rule for all of it: weights in grams."
-    if let Some((head, tail)) = sentence.split_once(": ") {
-        let head = read(head);
-        let opens = WORDS.at("wish.opens", &head, begin(&head, 0)).is_some();
-        if opens && head.len() <= OPENING {
-            return is_wish(tail, alone) || WORDS.has("wish.rules", &head) && is_form(&read(tail), 0);
-        }
-        // "Evidence matters: always name the source."
-        let others = WORDS.at("wish.subjects", &head, begin(&head, 0)).is_some() || WORDS.has("wish.speech", &head);
-        if !others && head.len() <= OPENING && !tail.starts_with(['"', '“', '„', '«', '\'']) && is_wish(tail, false)
-        {
-            return true;
-        }
+    if announced(sentence, alone) {
+        return true;
     }
     let words = read(sentence);
     if words.len() < 2 || words.len() > MAX_WORDS {
         return false;
     }
-    if WORDS.has("wish.reported", &words) {
-        return false;
+    if let Some(settled) = settled(&words, sentence) {
+        return settled;
     }
     let strong = WORDS.has("wish.strong", &words);
-    // "Amounts are net unless I say otherwise."
-    if !sentence.trim_end().ends_with('?') && (WORDS.has("wish.unless", &words) || WORDS.has("wish.address", &words)) {
-        return !WORDS.has("wish.once", &words);
-    }
     if !strong && WORDS.has("wish.once", &words) {
         return false;
     }
@@ -99,12 +84,7 @@ pub(super) fn is_wish(sentence: &str, alone: bool) -> bool {
         lasts |= strong || WORDS.has("wish.any", condition);
         at = begin(&words, at + comma + 1);
     }
-    // "Be honest with me."
-    if !question
-        && WORDS.at("wish.manner", &words, at).is_some()
-        && words.len() <= SHORT
-        && WORDS.has("wish.with_me", &words)
-    {
+    if !question && treats(&words, at) {
         return true;
     }
     if says_of_answers(&words, at) {
@@ -136,6 +116,37 @@ pub(super) fn is_wish(sentence: &str, alone: bool) -> bool {
         WORDS.at("wish.pointing", &words, next).is_none()
     });
     told && (WORDS.has("wish.answers", rest) && all_of_them(rest) || alone && is_manner && words.len() <= SHORT)
+}
+
+/// Returns whether what stands behind a colon is a standing wish: `One rule for all of it: weights in grams.`
+fn announced(sentence: &str, alone: bool) -> bool {
+    let Some((head, tail)) = sentence.split_once(": ") else { return false };
+    let head = read(head);
+    if head.len() > OPENING {
+        return false;
+    }
+    let at = begin(&head, 0);
+    if WORDS.at("wish.opens", &head, at).is_some() {
+        return is_wish(tail, alone) || WORDS.has("wish.rules", &head) && is_form(&read(tail), 0);
+    }
+    // "Evidence matters: always name the source."
+    let others = WORDS.at("wish.subjects", &head, at).is_some() || WORDS.has("wish.speech", &head);
+    !others && !tail.starts_with(['"', '“', '„', '«', '\'']) && is_wish(tail, false)
+}
+
+/// What phrases alone decide: whose words these are, and that they hold until they are taken back.
+fn settled(words: &[Word], sentence: &str) -> Option<bool> {
+    if WORDS.has("wish.reported", words) {
+        return Some(false);
+    }
+    // "Amounts are net unless I say otherwise."
+    let holds = WORDS.has("wish.unless", words) || WORDS.has("wish.address", words);
+    (holds && !sentence.trim_end().ends_with('?')).then(|| !WORDS.has("wish.once", words))
+}
+
+/// Returns whether words say how somebody wants to be treated: `Be honest with me.`
+fn treats(words: &[Word], at: usize) -> bool {
+    WORDS.at("wish.manner", words, at).is_some() && words.len() <= SHORT && WORDS.has("wish.with_me", words)
 }
 
 /// Returns whether a sentence asks to be told something: it says nothing itself.
@@ -186,8 +197,8 @@ fn says_of_answers(words: &[Word], at: usize) -> bool {
     WORDS.has("wish.answers", near.get(..NEAR.min(near.len())).unwrap_or_default())
 }
 
-/// Returns whether words say which form something is to have, with nobody who does anything: `Distances in kilometres.`,
-/// `British spelling only.` What follows behind a comma says why.
+/// Returns whether words say which form something is to have, with nobody who does anything: `Distances in
+/// kilometres.`, `British spelling only.` What follows behind a comma says why.
 fn is_form(words: &[Word], at: usize) -> bool {
     let rest = words.get(at..).unwrap_or_default();
     let end = rest.iter().skip(1).position(|word| word.ends).map_or(rest.len(), |end| end + 2);
