@@ -67,7 +67,7 @@ def examined(conversation: dict[str, Any], folder: Path, count: Counter[str], sa
         words = [plain(hit.text) for hit in hits]
         current = plain(asked["current"])
         found = any(current in each for each in words)
-        # What says itself that it was replaced is not stated as if it were so.
+        # A hit with `superseded_by` tells that it is outdated; the others state what they say as current.
         told = [plain(hit.text) for hit in hits if hit.superseded_by is None]
         stale = any(current not in each and plain(old) in each for each in told for old in asked["outdated"])
         count["facts asked for"] += 1

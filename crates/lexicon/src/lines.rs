@@ -14,7 +14,7 @@ static DIRECTIVES: LazyLock<Lists> = LazyLock::new(|| lists::lists(include_str!(
 pub enum Format {
     /// Headings, lists, fences.
     Markdown,
-    /// The same as files of documentation hold it, Markdown or reStructuredText: with directives and definitions.
+    /// Files of documentation in Markdown, MyST or reStructuredText: directives and definitions, too.
     Markup,
     /// A program or configuration: lines matter.
     Code,
@@ -23,7 +23,7 @@ pub enum Format {
 }
 
 impl Format {
-    /// Whether headings and fences mean something in it.
+    /// Returns whether texts of the format have headings and fences.
     pub const fn has_headings(self) -> bool {
         matches!(self, Self::Markdown | Self::Markup)
     }
@@ -149,13 +149,13 @@ pub fn underlined<'a>(line: &'a str, after_blank: bool, next: Option<&str>) -> O
 /// A directive of reStructuredText or `MyST`: its name, and what stands behind it on its line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Directive<'a> {
-    /// Its name.
+    /// The name, such as `code-block`.
     pub name: &'a str,
-    /// What it is given.
+    /// The text behind the name, such as the language of a code block.
     pub argument: &'a str,
 }
 
-/// What becomes of the lines that belong to a directive.
+/// How the lines that belong to a directive are read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Content {
     /// They are code.
@@ -185,7 +185,7 @@ impl<'a> Directive<'a> {
         Some(Self { name, argument: argument.trim() })
     }
 
-    /// What becomes of its lines.
+    /// How the lines of the directive are read, by its name.
     pub fn content(&self) -> Content {
         let name = self.name.rsplit(':').next().unwrap_or(self.name);
         let is = |kind: &str| lists::list(&DIRECTIVES, kind).contains(name);
