@@ -14,7 +14,7 @@ static DIRECTIVES: LazyLock<Lists> = LazyLock::new(|| lists::lists(include_str!(
 pub enum Format {
     /// Headings, lists, fences.
     Markdown,
-    /// Files of documentation in Markdown, MyST or reStructuredText: directives and definitions, too.
+    /// Files of documentation in Markdown, `MyST` or reStructuredText: directives and definitions, too.
     Markup,
     /// A program or configuration: lines matter.
     Code,
