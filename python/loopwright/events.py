@@ -221,7 +221,7 @@ class SearchStarted(Told):
 @dataclass(frozen=True)
 class SearchCompleted(Told):
     """A search is done, ours or the provider's; `count` of them so far. `error` is what went wrong with it, `results`
-    how many came, where the provider says so. `id` and `at` are as in `SearchStarted`; a research tells neither.
+    how many came, where that is known. `call_id` and `at` are as in `SearchStarted`.
     """
 
     type: ClassVar[Literal["search_completed"]] = "search_completed"

@@ -207,6 +207,7 @@ class Research:
             "style": _style(style),
             "limits": settings("limits", limits),
             "explore": "latent" if explore else "off",
+            "search_events": True,
             "embedder": _name(vectors),
             **_thresholds(thresholds, settings("select", select), settings("stop", stop)),
         }

@@ -14,7 +14,16 @@ from typing import Any
 
 import pytest
 from loopwright import Budget, LoopwrightError, Model, ProviderError, Research, UsageError, replay
-from loopwright.events import Draft, PhaseFinished, PhaseStarted, RunFinished, SearchCompleted, Status, TextDelta
+from loopwright.events import (
+    Draft,
+    PhaseFinished,
+    PhaseStarted,
+    RunFinished,
+    SearchCompleted,
+    SearchStarted,
+    Status,
+    TextDelta,
+)
 from loopwright.memory import hashing
 from loopwright.research import research_tool, run_deep_research
 from loopwright.run import Signal
@@ -726,6 +735,36 @@ def test_streams_tell_drafts_and_never_as_verified() -> None:
     drafts = [event for event in told if isinstance(event, Draft)]
     assert drafts
     assert not any(draft.verified for draft in drafts)
-    assert any(isinstance(event, SearchCompleted) for event in told)
     assert isinstance(told[-1], RunFinished)
     assert told[-1].result.report["bibliography"]
+
+
+def test_each_search_is_told_when_it_begins_and_when_its_results_are_there() -> None:
+    async def work() -> list[Any]:
+        return [event async for event in Research(corpus=PAGES).stream(TIDES)]
+
+    told = asyncio.run(work())
+    begun = [event for event in told if isinstance(event, SearchStarted)]
+    ended = [event for event in told if isinstance(event, SearchCompleted)]
+    assert len(begun) > 1 and len({event.call_id for event in begun}) == len(begun)
+    assert sorted((event.call_id, event.query) for event in begun) == sorted((e.call_id, e.query) for e in ended)
+    assert [event.count for event in ended] == list(range(1, len(ended) + 1))
+    for end in ended:
+        start = next(event for event in begun if event.call_id == end.call_id)
+        assert told.index(start) < told.index(end) and start.at <= (end.at or 0.0)
+        assert end.results is not None and end.error is None
+    assert any(event.results for event in ended)
+
+
+def test_a_search_that_is_given_up_is_told_as_cut() -> None:
+    async def slow(query: str, k: int) -> list[Any]:
+        await asyncio.sleep(30)
+        return []
+
+    async def work() -> list[Any]:
+        return [event async for event in Research(search=[slow], budget=Budget(wall_time=0.5)).stream(TIDES)]
+
+    told = asyncio.run(work())
+    begun = [event.call_id for event in told if isinstance(event, SearchStarted)]
+    ended = {event.call_id: event.error for event in told if isinstance(event, SearchCompleted)}
+    assert begun and ended == dict.fromkeys(begun, "cut")

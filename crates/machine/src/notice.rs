@@ -75,8 +75,8 @@ pub enum Notice {
         /// Seconds it took.
         duration: f64,
     },
-    /// A search begins: a tool of ours with `search` in its name, or the provider's own; of that it is told while the
-    /// answer streams, or behind an answer that does not stream.
+    /// A search begins: one of a research, a tool of ours with `search` in its name, or the provider's own; of that it
+    /// is told while the answer streams, or behind an answer that does not stream.
     SearchStarted {
         /// The id of the call, ours or the provider's.
         #[serde(rename = "id")]
@@ -88,9 +88,9 @@ pub enum Notice {
         /// The time, in seconds since the run began.
         at: f64,
     },
-    /// A search is done: a tool of ours with `search` in its name, or the provider's own.
+    /// A search is done: one of a research, a tool of ours with `search` in its name, or the provider's own.
     SearchCompleted {
-        /// The id of the call, ours or the provider's; empty in a research, which calls no tools.
+        /// The id of the call, ours or the provider's; of a search of a research its own.
         #[serde(rename = "id", default, skip_serializing_if = "String::is_empty")]
         call_id: String,
         /// The round.
@@ -102,10 +102,10 @@ pub enum Notice {
         /// The error, if there was one.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         error: Option<String>,
-        /// The number of results, where the provider states it.
+        /// The number of results, where it is known.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         results: Option<u64>,
-        /// The time, in seconds since the run began; not told in a research.
+        /// The time, in seconds since the run began.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         at: Option<f64>,
     },

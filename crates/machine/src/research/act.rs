@@ -3,10 +3,10 @@
 use serde::{Deserialize, Serialize};
 
 use super::{
-    ResearchMachine, StageWork, emit,
+    ResearchMachine, StageWork,
     state::{Action, AskedQuery, Chunk, SearchHit, SourcePage, Topic, Vector},
 };
-use crate::{Command, Notice};
+use crate::Command;
 use loopwright_base::{
     error::{Error, Result},
     text::{clip, first, floor_boundary},
@@ -108,8 +108,7 @@ impl ResearchMachine {
             }
             self.hits.push(None);
             self.searched.push(self.state.queries.len() - 1);
-            let id = self.issue(StageWork::Hits { at });
-            out.push(Command::Query { id, query: query.clone(), k: self.config.limits.hits });
+            self.search(StageWork::Hits { at }, self.config.limits.hits, out);
         }
         self.call_tools(actions, out);
         if !queries.is_empty() {
@@ -121,13 +120,13 @@ impl ResearchMachine {
         let most = self.config.limits.hits;
         let place = self.searched.get(at).copied().unwrap_or(usize::MAX);
         let query = self.state.queries.get(place).map(|one| one.query.clone()).unwrap_or_default();
-        self.outcome.searches += 1;
-        let failed = hits.as_ref().err().map(|error| error.code.to_string());
+        let hits = hits.map(|mut hits| {
+            hits.truncate(most);
+            hits
+        });
+        self.search_ended(&StageWork::Hits { at }, &hits, out);
         let hits = match hits {
-            Ok(mut hits) => {
-                hits.truncate(most);
-                hits
-            }
+            Ok(hits) => hits,
             Err(error) => {
                 self.failed_searches += 1;
                 self.problem(format!("the search for {:?} failed: {error}", clip(&query, 80)), out);
@@ -138,9 +137,6 @@ impl ResearchMachine {
         if let Some(asked) = self.state.queries.get_mut(place) {
             asked.hits = hits.len();
         }
-        let (round, count) = (self.state.cycles + 1, self.outcome.searches);
-        let (id, results) = (String::new(), None);
-        emit(out, Notice::SearchCompleted { call_id: id, round, query, count, error: failed, results, at: None });
         if let Some(slot) = self.hits.get_mut(at) {
             *slot = Some(hits);
         }

@@ -122,6 +122,10 @@ pub struct ResearchConfig {
     /// Parts of the user's own, in place of those that are built in.
     #[serde(skip_serializing_if = "OwnParts::is_empty")]
     pub own: OwnParts,
+    /// Searches are told when they begin, and their ends with id, time and number of results. Journals of before tell
+    /// of ends alone, and replay so.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub search_events: bool,
 }
 
 /// Parts of the user's own, in place of those that are built in.
@@ -198,6 +202,7 @@ impl Default for ResearchConfig {
             explore: Explore::default(),
             without_search: false,
             own: OwnParts::default(),
+            search_events: true,
         }
     }
 }

@@ -48,8 +48,11 @@ impl ResearchMachine {
             if self.asked.contains_key(&id) {
                 out.push(Command::Interrupt { id, how: Interrupt::Cancel, partial: partial.take() });
             } else {
-                self.pending.remove(&id);
+                let given_up = self.pending.remove(&id);
                 out.push(Command::Abort { id });
+                if let Some(work) = given_up {
+                    self.search_cut(&work, out);
+                }
             }
         }
         self.go(why, Stage::Ending, out);

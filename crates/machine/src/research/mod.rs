@@ -19,6 +19,7 @@ mod prompts;
 mod render;
 mod report;
 mod rules;
+mod searches;
 mod setup;
 mod stage;
 mod state;

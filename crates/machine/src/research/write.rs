@@ -237,10 +237,9 @@ impl ResearchMachine {
         section.rewrites += 1;
         if wants_search {
             section.query = clip(&query, 300);
-            let query = section.query.clone();
-            self.status(format!("Looking for what a section lacks: {}.", clip(&query, 80)), out);
-            let id = self.issue(StageWork::SectionHits { section: at });
-            out.push(Command::Query { id, query, k: self.config.limits.review_hits });
+            let looking = format!("Looking for what a section lacks: {}.", clip(&section.query, 80));
+            self.status(looking, out);
+            self.search(StageWork::SectionHits { section: at }, self.config.limits.review_hits, out);
         } else {
             self.rewrite(at, out);
         }
@@ -254,13 +253,9 @@ impl ResearchMachine {
     }
 
     pub(super) fn section_hits(&mut self, at: usize, hits: Result<Vec<super::Hit>>, out: &mut Vec<Command>) {
-        self.outcome.searches += 1;
         let Some(section) = self.sections.get(at) else { return };
         let (query, topic) = (section.query.clone(), section.topic.topic.clone());
-        let (round, count) = (self.state.cycles, self.outcome.searches);
-        let error = hits.as_ref().err().map(|error| error.code.to_string());
-        let (id, told, results) = (String::new(), query.clone(), None);
-        emit(out, Notice::SearchCompleted { call_id: id, round, query: told, count, error, results, at: None });
+        self.search_ended(&StageWork::SectionHits { section: at }, &hits, out);
         match hits {
             Ok(hits) => {
                 for hit in hits.into_iter().take(self.config.limits.review_hits) {

@@ -68,6 +68,7 @@ pub use role_config::{RoleBudget, RoleConfig, RoleModel, RolesConfig, SanityConf
 use roles::RoleQueue;
 pub use roles::{Check, Exchange, Release, RoleSpent, RolesReport};
 use round::Round;
+pub(crate) use searches::CUT;
 use searches::SearchTeller;
 pub use searches::search_is_down;
 use senses::Senses;

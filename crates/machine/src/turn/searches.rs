@@ -19,7 +19,7 @@ use loopwright_wire::searches;
 /// Stands for the provider's search among the breakers of tools. No tool has such a name.
 pub(super) const PROVIDER: &str = "provider:search";
 /// What is wrong with a search of the provider's that the answer ended without.
-pub(super) const CUT: &str = "cut";
+pub(crate) const CUT: &str = "cut";
 
 /// A search of the provider's that was begun.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
