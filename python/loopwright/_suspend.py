@@ -143,6 +143,13 @@ def with_answers(
     return Answers(answers, person_of(now), shown, stored=stored)
 
 
+def shown_by(source: Any) -> dict[str, Approval]:
+    """What a person saw in the result of a run that was left; nothing of any other source."""
+    from .result import Result
+
+    return {each.call_id: each for each in source.pending} if isinstance(source, Result) else {}
+
+
 def approver(given: Any) -> Any:
     """Who is asked, from what a guard or a run says."""
     return SUSPENDS if isinstance(given, str) else given

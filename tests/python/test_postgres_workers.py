@@ -191,6 +191,23 @@ def test_the_command_line_starts_answers_and_shows_runs_from_anywhere(url: str, 
     assert "identical" in said("replay", "order-17")
 
 
+def test_the_example_kills_its_worker_and_pays_nobody_twice(url: str, tmp_path: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, str(ROOT / "examples" / "engines" / "on_postgres.py"), url],
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        timeout=100,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    for words in ("the worker ended with 0\n", "the worker ended with -9\n", "pay: nobody knows\npay: done\n"):
+        assert words in done.stdout
+    paid = [line.split() for line in (tmp_path / "payments.txt").read_text().splitlines()]
+    assert [line[:2] for line in paid] == [["Ann", "50"], ["Ben", "20"]]
+
+
 def test_many_runs_over_two_workers_are_none_of_them_twice(server: Postgres, bench: Any) -> None:
     found = bench.many(server, 100)
     assert (found["calls made"], found["calls made twice"]) == (200, 0)
