@@ -189,7 +189,7 @@ def many(server: Postgres, runs: int, workers: int = 2) -> dict[str, Any]:
 
 def cost(server: Postgres, runs: int = 64, turns: int = 50) -> dict[str, Any]:
     """CPU time of a turn in a worker: with a journal in Postgres, and without one."""
-    os.environ.update(TURNS=str(turns), RESULT="1000", EFFECTS=os.devnull)
+    os.environ.update(TURNS=str(turns), RESULT="1000")
     from loopwright.durable import Worker
     from postgres_shop import turns as of_turns
 
@@ -223,6 +223,7 @@ def cost(server: Postgres, runs: int = 64, turns: int = 50) -> dict[str, Any]:
         f"runs of {turns} turns at once": runs,
         "ms CPU a turn, journal in Postgres": round(cpu / every * 1e3, 3),
         "ms CPU a turn, no journal": round(bare / every * 1e3, 3),
+        "processes that waited for a core (load)": round(os.getloadavg()[0], 1),
         "turns a second": round(every / took),
         "KB stored for a run": round(float(stored) / 1e3, 1),
         "KB on disk for a run": round(on_disk / (2 * runs) / 1e3, 1),

@@ -18,8 +18,9 @@ killed = shop()._changed({"guard": Guard(approve="suspend")})
 @tool
 async def count(context: RunContext[None], n: int) -> str:
     """Leaves a line in a file."""
-    with Path(os.environ["EFFECTS"]).open("a") as file:  # noqa: ASYNC230 - a line
-        file.write(f"{context.run_id} count {n} {os.getpid()}\n")
+    if (effects := os.environ.get("EFFECTS")) is not None:
+        with Path(effects).open("a") as file:  # noqa: ASYNC230 - a line
+            file.write(f"{context.run_id} count {n} {os.getpid()}\n")
     return "x" * int(os.environ.get("RESULT", "10"))
 
 
