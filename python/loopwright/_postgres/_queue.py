@@ -13,7 +13,7 @@ from loopwright._approval import Approval, Edit, Returned, is_answer
 from loopwright.errors import UsageError
 
 from ._kept import release
-from ._store import Hold, Item, Store, store_at
+from ._store import Hold, Item, Store, lease_lost, store_at
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -81,10 +81,9 @@ def claim(store: Store, queue: str, most: int) -> list[Job]:
     rows = store.call(lambda connection: connection.execute(_CLAIM, told).fetchall())
     jobs = []
     for run, epoch, cancelled, answers, begun, given in rows:
-        if run in store.held:
-            # Ours was given up for dead; whoever still works at it here hears of it.
-            store.held[run].lost = None
-            store.let_go(store.held[run])
+        if (before := store.held.get(run)) is not None:
+            # This process was stopped for so long that its own lease is over; who still works at it here ends.
+            store.lose(before, lease_lost(run, store.path))
         hold = Hold(run, epoch, cancelled, begun, worker=True, answers=answers)
         jobs.append(Job(store.hold(hold), json.loads(given)))
     return jobs

@@ -25,7 +25,7 @@ from ._schema import migrate
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["Hold", "Store", "store_at"]
+__all__ = ["Hold", "Item", "Store", "lease_lost", "store_at"]
 
 T = TypeVar("T")
 
@@ -237,7 +237,7 @@ class Store:
         for _, future in calls:
             future.set_exception(error)
         for item in items:
-            self._lost(item.hold, error)
+            self.lose(item.hold, error)
         for item in items:
             if item.then is not None:
                 item.then(error)
@@ -276,7 +276,7 @@ class Store:
                         connection.execute(sql, {**values, "run": item.hold.run, "epoch": item.hold.epoch})
         for item in ours:
             if item.hold.run not in mine:
-                self._lost(item.hold, lease_lost(item.hold.run, self.path))
+                self.lose(item.hold, lease_lost(item.hold.run, self.path))
         for item in items:
             if item.then is not None:
                 item.then(item.hold.lost)
@@ -299,7 +299,8 @@ class Store:
             "lines": [item.lines for item in lined],
         }
 
-    def _lost(self, hold: Hold, error: UsageError) -> None:
+    def lose(self, hold: Hold, error: UsageError) -> None:
+        """The run is no longer ours: nothing more is written, and it ends here."""
         if hold.lost is None:
             hold.lost = error
             self.let_go(hold)
