@@ -29,7 +29,7 @@ export PROPTEST_RNG_SEED ?= 20261122
 in_parts = share=$$(mktemp -d); SHARE=$$share $(BIN)/python -m pytest $(1) & first=$$!; SHARE=$$share $(BIN)/python -m pytest $(1); \
     second=$$?; wait $$first; first=$$?; rm -rf "$$share"; exit $$((first + second))
 
-.PHONY: help demo test quick check freethreaded bench judges adapters evals wheel profile lint docs site clean
+.PHONY: help demo test quick check freethreaded bench judges adapters evals scale wheel profile lint docs site clean
 
 help:
 	@echo "make demo    set up, then answer a question from this project's own docs: no key, no network"
@@ -39,6 +39,7 @@ help:
 	@echo "make freethreaded PYTHON=python3.14t   the same tests of the package, on a Python without the global lock"
 	@echo "make bench   agent loops side by side, in environments of their own"
 	@echo "make judges  servers, clients and test suites of others, against this package; writes docs/judges.md"
+	@echo "make scale   workers over a Postgres of their own, killed at random; what a turn costs there"
 	@echo "make evals   evaluations at two versions of pydantic-evals and inspect-ai"
 	@echo "make adapters  the tests of the adapters at two versions of each framework; writes docs/measurements/adapters.md"
 	@echo "make wheel   build the package for others, into target/wheels"
@@ -90,6 +91,11 @@ bench:
 judges: $(VENV)/.built
 	@echo "== judges that nobody here wrote, in an environment of their own"
 	$(PYTHON) benches/judges/run.py
+
+scale: $(VENV)/.built
+	@echo "== workers over a journal in Postgres, which is started as an ordinary user: killed, stopped, counted"
+	$(BIN)/python -m pip install -q --disable-pip-version-check "psycopg[binary]>=3.2,<4"
+	$(BIN)/python benches/durable/on_postgres.py
 
 evals: $(VENV)/.built
 	@echo "== evaluations at two versions of pydantic-evals and inspect-ai, in environments of their own"

@@ -9,6 +9,7 @@
 mod analysis;
 mod bridge;
 mod build;
+mod clock;
 mod context;
 mod convert;
 mod delete;

@@ -6,12 +6,11 @@ use std::{
     io::{Read, Seek, SeekFrom, Write},
     path::Path,
     sync::{Arc, Mutex, PoisonError},
-    time::{Duration, Instant},
 };
 
 use pyo3::{exceptions::PyOSError, prelude::*};
 
-use super::{convert, errors, history, machine, messages::json_of, outcome::Ended};
+use super::{clock::Clock, convert, errors, history, machine, messages::json_of, outcome::Ended};
 use loopwright_base::{error::Error, json::Raw};
 use loopwright_drive::own::scrub_event;
 use loopwright_machine::{
@@ -63,38 +62,6 @@ const BYTES_BETWEEN: usize = 256 << 10;
 pub(super) struct Run {
     state: Mutex<RunInner>,
     clock: Clock,
-}
-
-/// A run's clock, which stands still while the run waits for whoever reads of it.
-struct Clock {
-    started: Instant,
-    /// The time at which it goes on; 0 for a run that begins.
-    from: Time,
-    /// How long it has stood still, and since when it does.
-    still: Mutex<(Duration, Option<Instant>)>,
-}
-
-impl Clock {
-    fn new(from: Time) -> Self {
-        Self { started: Instant::now(), from, still: Mutex::default() }
-    }
-
-    fn now(&self) -> f64 {
-        let still = self.still.lock().unwrap_or_else(PoisonError::into_inner);
-        let went = still.1.unwrap_or_else(Instant::now).saturating_duration_since(self.started);
-        self.from.seconds() + went.saturating_sub(still.0).as_secs_f64()
-    }
-
-    fn hold(&self) {
-        self.still.lock().unwrap_or_else(PoisonError::into_inner).1.get_or_insert_with(Instant::now);
-    }
-
-    fn go_on(&self) {
-        let mut still = self.still.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(since) = still.1.take() {
-            still.0 += since.elapsed();
-        }
-    }
 }
 
 #[pymethods]
@@ -181,6 +148,15 @@ impl Run {
         let path = place.store().path().display().to_string();
         let (run, open) = Self::continued(py, continued, Sink::Store(place), None)?;
         Ok((run, open, path))
+    }
+
+    /// The run of a journal's `text`, which goes on in memory: its journal holds what is new, for whoever keeps it; and
+    /// the commands that have no answer yet.
+    #[staticmethod]
+    fn take_up(py: Python<'_>, text: &str) -> PyResult<(Self, Vec<machine::Command>)> {
+        let resume = || journal::resume(Journal::read(text)?);
+        let continued = py.detach(resume).map_err(|error| errors::exception(&error))?;
+        Self::continued(py, continued, Sink::Memory, None)
     }
 
     /// A run named `id` that begins with the events of a journal (its text) up to number `at`, with another prompt
@@ -405,6 +381,12 @@ impl Run {
     fn journal(&self) -> Option<String> {
         let state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         state.kept.as_ref().map(|kept| String::from_utf8_lossy(kept).into_owned())
+    }
+
+    /// The lines that the journal in memory has got since the last call, and holds no longer.
+    fn take_journal(&self) -> Vec<u8> {
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        state.kept.as_mut().map(std::mem::take).unwrap_or_default()
     }
 }
 

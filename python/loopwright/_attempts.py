@@ -188,6 +188,9 @@ class Attempts(Generic[Drives, Output]):
             self.driver = progress.driver = driver
             driver.said, driver.steps = progress.said, progress.steps
             driver.is_kept = begun.path is not None
+            if (held := getattr(begun.run, "held", None)) is not None:
+                driver.holds = True
+                held.on_lost = lambda error: driver.soon(lambda: driver.broken(error))
             self._watch(driver, begun)
             if progress.observer is not None:
                 progress.observer.begin(driver)

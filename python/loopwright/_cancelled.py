@@ -12,8 +12,9 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ._journal_paths import holds_store, is_store
+from ._journal_paths import backend, holds_store, is_store
 from ._run_options import run_name
+from ._urls import is_url
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -33,6 +34,9 @@ def _marks(path: str) -> Path:
 
 def cancel(path: str, name: str) -> None:
     """Marks a run as cancelled. The mark stays until the run has ended by it."""
+    if is_url(path):
+        backend(path).cancel(path, run_name(name))
+        return
     marks = _marks(path)
     marks.mkdir(parents=True, exist_ok=True)
     (marks / (run_name(name) or "")).touch()
@@ -76,6 +80,9 @@ def watch(path: str, name: str, end: Callable[[str], None]) -> Callable[[bool], 
     """Calls `end` when a run is cancelled by its name, at once where it was before. Gives what stops that: with `True`
     where the run has ended, and the mark with it.
     """
+    if is_url(path):
+        stop_watching: Callable[[bool], None] = backend(path).watch(path, name, end)
+        return stop_watching
     place = _marks(path), name
     mark = place[0] / name
     if mark.exists():

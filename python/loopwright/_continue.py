@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import json
+from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
 from . import _core
 from ._dataclasses import dataclass, replace
 from ._journal_paths import beside, locate_journal
-from ._plan import about, place_of, run_id, sink_of, writing
+from ._plan import about, place_of, run_id, writing, written_run
 from ._replay import naming
 from ._suspend import with_answers
+from ._urls import is_url
 from .errors import UsageError
 from .messages import prompt_of
 
@@ -59,6 +61,7 @@ def resuming(
     shown: Mapping[str, Approval] | None = None,
     *,
     more: bool = False,
+    stored: bool = False,
 ) -> Callable[[Plan], Begun]:
     """Begins where a journal ends; with `on_divergence="fork"` in a new journal beside it, where this version decides
     otherwise than the one that wrote it; with an `answer` in a new journal beside that of a run that has ended;
@@ -79,7 +82,7 @@ def resuming(
         return _answering(journal, run, answer, more=more)
     begin = _going_on(journal, run, on_divergence)
     if answers is not None:
-        return _answered(begin, answers, shown)
+        return _answered(begin, answers, shown, stored=stored)
     return _with_more(begin, journal, run) if more else begin
 
 
@@ -101,7 +104,7 @@ def _going_on(journal: str | os.PathLike[str], run: str | None, on_divergence: O
             try:
                 with writing(path, "be resumed", "give the path of a journal that can be written to"):
                     if found.run is not None:
-                        going, commands, place = _core.Run.resume_stored(path, found.run)
+                        going, commands, place = resumed_stored(path, found.run)
                     else:
                         going, commands, place = _core.Run.resume(path)
             except UsageError as error:
@@ -111,6 +114,15 @@ def _going_on(journal: str | os.PathLike[str], run: str | None, on_divergence: O
         return Begun(going, place, name, commands, plan, offered)
 
     return begin
+
+
+def resumed_stored(path: str, name: str) -> tuple[Any, list[_core.Command], str]:
+    """The run of a store, its open commands, and the store that it goes on in."""
+    if is_url(path):
+        from ._postgres import resumed_run
+
+        return resumed_run(path, name)
+    return _core.Run.resume_stored(path, name)
 
 
 def _with_more(begin: Callable[[Plan], Begun], journal: Any, run: str | None) -> Callable[[Plan], Begun]:
@@ -127,12 +139,12 @@ def _with_more(begin: Callable[[Plan], Begun], journal: Any, run: str | None) ->
 
 
 def _answered(
-    begin: Callable[[Plan], Begun], answers: Any, shown: Mapping[str, Approval] | None
+    begin: Callable[[Plan], Begun], answers: Any, shown: Mapping[str, Approval] | None, *, stored: bool
 ) -> Callable[[Plan], Begun]:
     """Begins with answers to calls that wait for a person."""
 
     def bound(plan: Plan) -> Begun:
-        given = with_answers(plan.approve, answers, shown)
+        given = with_answers(plan.approve, answers, shown, stored=stored)
         begun = begin(replace(plan, approve=given))
         try:
             given.bind(begun.run, begun.start, begun.plan or plan)
@@ -193,12 +205,9 @@ def _reopened(plan: Plan, found: JournalPath, forked: str) -> Begun:
         raise UsageError(message, "already_forked", "resume that run; or fork this one at an event, as another run")
     seq, reason = divergence["seq"], divergence["reason"]
     with writing(path, "be made", "give a folder that can be written to"):
-        run, commands = _core.Run.reopen(
-            name,
-            text,
-            **sink_of(place_beside, path),
-            about=about({**plan.labels, "forked_from": forked, "forked_at": seq, "forked_because": reason}),
-        )
+        told = about({**plan.labels, "forked_from": forked, "forked_at": seq, "forked_because": reason})
+        make = partial(_core.Run.reopen, name, text, about=told)
+        run, commands = written_run(make, place_beside, path, name=name, told=told, model=plan.model_name)
     import logging
 
     logging.getLogger("loopwright.journal").warning(
@@ -235,17 +244,15 @@ def forking(
         name = run_id()
         path = place_of(journal, name)
         with writing(path, "be made", "give a folder that can be written to, or a new file"):
-            run, commands = _core.Run.fork(
-                name,
-                text,
-                at,
-                prompt=message_json,
-                models=plan.config,
-                budget=budget,
-                result=result,
-                **sink_of(journal, path),
-                about=about({**plan.labels, "forked_from": forked, "forked_at": at}),
-            )
+            told = about({**plan.labels, "forked_from": forked, "forked_at": at})
+            changed: dict[str, Any] = {
+                "prompt": message_json,
+                "models": plan.config,
+                "budget": budget,
+                "result": result,
+            }
+            make = partial(_core.Run.fork, name, text, at, **changed, about=told)
+            run, commands = written_run(make, journal, path, name=name, told=told, model=plan.model_name)
         return Begun(run, path, name, commands, plan, offered)
 
     return begin

@@ -964,6 +964,13 @@ class Run:
     ) -> tuple[Run, list[Command]]:
         """A run that begins as the one of a journal up to the event that this version decides otherwise."""
 
+    @staticmethod
+    def take_up(text: str) -> tuple[Run, list[Command]]:
+        """The run of a journal's lines, which goes on in memory, and its open commands."""
+
+    def take_journal(self) -> bytes:
+        """The lines that the journal in memory has got since the last call, and holds no longer."""
+
     def now(self) -> float:
         """Seconds since the run's start, without those for which its clock stood still."""
 

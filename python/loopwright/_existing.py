@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 from . import _core
 from ._continue import Begun, resuming
-from ._journal_paths import is_store, locate_journal
+from ._journal_paths import backend, is_store, locate_journal, path_of
 from ._plan import place_of
+from ._urls import is_url
 from .errors import UsageError
 
 if TYPE_CHECKING:
@@ -44,14 +45,24 @@ def existing(agent: Any, journal: Any) -> tuple[Any, Callable[[Plan], Begun]] | 
             return None
         made += 1
     at = made - 1
-    here = _numbered(name, at)
     text = _text_of(journal, name, at)
     if text is None:
         return None if at == 0 else _told(agent, journal, name, at - 1)
     if _core.replay(text)[0]["outcome"] is None:
-        begin = resuming(_source(journal, name, at), here if is_store(journal) else None)
+        begin = _resuming(journal, name, at)
         return agent, _after(_or_told(begin, _told(agent, journal, name, at)[1]), at)
     return _told(agent, journal, name, at)
+
+
+def _resuming(journal: Any, name: str, at: int) -> Callable[[Plan], Begun]:
+    source, here = _source(journal, name, at), _numbered(name, at)
+    if is_store(journal) and is_url(path := path_of(source)):
+        from ._postgres._queue import answers_of
+
+        answers, shown = answers_of(path, here)
+        if answers:
+            return resuming(source, here, answers=answers, shown=shown, stored=True)
+    return resuming(source, here if is_store(journal) else None)
 
 
 def _or_told(begin: Callable[[Plan], Begun], told: Callable[[Plan], Begun]) -> Callable[[Plan], Begun]:
@@ -104,10 +115,20 @@ def _source(journal: Any, name: str, at: int) -> Any:
 
 def _is_there(journal: Any, name: str, at: int) -> bool:
     if is_store(journal):
+        if is_url(path := path_of(journal)):
+            return _is_kept(path, _numbered(name, at))
         from .journal import Journal
 
         return any(run.id == _numbered(name, at) for run in Journal(journal).runs())
     return Path(_source(journal, name, at)).exists()
+
+
+def _is_kept(path: str, name: str) -> bool:
+    from ._postgres import journal_has, store_at
+
+    # A worker that has just claimed it knows that nothing has happened in it.
+    hold = store_at(path).held.get(name)
+    return hold.begun if hold is not None and hold.worker else journal_has(path, name)
 
 
 def _text_of(journal: Any, name: str, at: int) -> str | None:
@@ -115,7 +136,8 @@ def _text_of(journal: Any, name: str, at: int) -> str | None:
     source = _source(journal, name, at)
     try:
         if is_store(journal):
-            text = _core.journal_text(str(source), _numbered(name, at))[0]
+            path = path_of(source)
+            text: str = backend(path).journal_text(path, _numbered(name, at))[0]
         else:
             text = locate_journal(source).read()
         if _core.replay(text)[0]["events"]:
@@ -123,6 +145,13 @@ def _text_of(journal: Any, name: str, at: int) -> str | None:
     except UsageError as error:
         if error.code not in (*_AFRESH, "journal_not_found"):
             raise
+    if is_store(journal) and is_url(path_of(source)):
+        from ._postgres._kept import take
+        from ._postgres._store import store_at
+
+        # One that is queued, or whose process died before it began: ours to begin.
+        take(store_at(path_of(source)), _numbered(name, at)).begun = False
+        return None
     # Whoever has just begun it holds it: `journal_in_use` says so.
     with suppress(FileNotFoundError):
         if is_store(journal):

@@ -22,8 +22,9 @@ from typing import TYPE_CHECKING, Any
 
 from . import _core
 from ._dataclasses import asdict, dataclass
-from ._journal_paths import holds_store, is_store, label_of, text_of
+from ._journal_paths import backend, holds_store, is_store, label_of, path_of, text_of
 from ._plan import writing
+from ._urls import is_url
 from .errors import UsageError
 
 if TYPE_CHECKING:
@@ -206,6 +207,10 @@ def _places(journal: JournalPlace | Iterable[JournalPlace] | None) -> list[Any]:
 
 def _entries(place: JournalPlace) -> Iterator[_Entry]:
     """The runs of a journal, and of what was recovered from it."""
+    if is_url(address := path_of(place)):
+        for told in json.loads(backend(address).journal_labels(address)):
+            yield _entry(told, address, stored=True)
+        return
     path = Path(place)
     if not path.exists():
         message = f"there is no journal {str(path)!r:.200}"
@@ -233,10 +238,10 @@ def _of_file(path: Path) -> _Entry:
         return _entry(json.loads(_core.journal_file_label(str(path))), path, stored=False)
 
 
-def _entry(told: dict[str, Any], path: Path, *, stored: bool) -> _Entry:
+def _entry(told: dict[str, Any], path: Path | str, *, stored: bool) -> _Entry:
     label = label_of(told["about"])
     user, origin = text_of(label, "user"), text_of(label, "forked_from")
-    return _Entry(told["run"] or path.stem, str(path), stored, told["state"], user, origin)
+    return _Entry(told["run"] or Path(path).stem, str(path), stored, told["state"], user, origin)
 
 
 def _opened(memory: Memory | str | os.PathLike[str] | None) -> AbstractContextManager[Memory | None]:
@@ -314,7 +319,7 @@ def _delete(entries: list[_Entry]) -> None:
         with writing(entry.path, "be deleted", "check who may write in its folder"):
             _core.journal_delete_file(entry.path)
     for path, runs in stores.items():
-        _core.journal_delete(path, runs)
+        backend(path).journal_delete(path, runs)
 
 
 def _some(entries: list[_Entry]) -> str:

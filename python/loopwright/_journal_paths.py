@@ -7,13 +7,25 @@ import os
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from . import _core
+from ._urls import is_url, shown_url
 from .errors import UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
-__all__ = ["JournalPath", "beside", "holds_store", "is_store", "label_of", "locate_journal", "project_store", "text_of"]
+__all__ = [
+    "JournalPath",
+    "backend",
+    "beside",
+    "holds_store",
+    "is_store",
+    "label_of",
+    "locate_journal",
+    "path_of",
+    "project_store",
+    "text_of",
+]
 
 _SUFFIXES = (".db", ".sqlite", ".sqlite3")
 _MAGIC = b"SQLite format 3\0"
@@ -33,7 +45,8 @@ class JournalPath(NamedTuple):
         if self.text is not None:
             return self.text.partition("\n")[0]
         if self.run is not None:
-            return _core.journal_text(self.path or "", self.run, 0)[0]
+            head: str = backend(self.path or "").journal_text(self.path or "", self.run, 0)[0]
+            return head
         try:
             with Path(self.path or "").open("rb") as file:
                 return file.readline().decode(errors="replace")
@@ -47,7 +60,8 @@ class JournalPath(NamedTuple):
         if self.text is not None:
             return self.text
         if self.run is not None:
-            return _core.journal_text(self.path or "", self.run)[0]
+            text: str = backend(self.path or "").journal_text(self.path or "", self.run)[0]
+            return text
         try:
             # A line may have been cut inside a character.
             return Path(self.path or "").read_bytes().decode(errors="replace")
@@ -84,12 +98,27 @@ def text_of(label: Mapping[str, Any], name: str) -> str | None:
 def is_store(journal: object) -> bool:
     """Whether a journal that is to be written is a store: a `Journal`, or a path that ends as databases do."""
     if isinstance(journal, str):
-        return journal.lower().endswith(_SUFFIXES)
+        return journal.lower().endswith(_SUFFIXES) or is_url(journal)
     from .journal import Journal
 
     return isinstance(journal, Journal) or (
         isinstance(journal, os.PathLike) and os.fspath(journal).lower().endswith(_SUFFIXES)
     )
+
+
+def path_of(journal: str | os.PathLike[str]) -> str:
+    """The path of a journal; the address of one in Postgres without its password."""
+    path = os.fspath(journal)
+    return shown_url(path) if is_url(path) else path
+
+
+def backend(path: str) -> Any:
+    """Who reads and writes the store of this path."""
+    if is_url(path):
+        from . import _postgres
+
+        return _postgres
+    return _core
 
 
 def beside(path: str) -> Any:
@@ -125,7 +154,9 @@ def locate_journal(journal: str | os.PathLike[str] | None, run: str | None = Non
     if not isinstance(journal, (str, os.PathLike)):
         message = f"a {type(journal).__name__} is no place of a journal"
         raise UsageError(message, "invalid_journal", "give a path, a folder, a run's name, or `result.journal`")
-    path = os.fspath(journal)
+    path = path_of(journal)
+    if is_url(path):
+        return JournalPath(path, backend(path).journal_find(path, run))
     if is_store(journal) or holds_store(path):
         if not Path(path).exists():
             message = f"there is no journal {path!r}"
@@ -147,9 +178,10 @@ def _by_name(name: str) -> JournalPath | None:
     if not name:
         return None
     store, folder = project_store(), Path(".loopwright") / "runs"
-    if Path(store).is_file():
+    if is_url(store) or Path(store).is_file():
         try:
-            return JournalPath(store, _core.journal_find(store, name))
+            store = path_of(store)
+            return JournalPath(store, backend(store).journal_find(store, name))
         except UsageError as error:
             if error.code != "journal_not_found":
                 raise

@@ -6,11 +6,13 @@ import contextlib
 import errno
 import json
 import os
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from . import _core
 from ._dataclasses import dataclass, field
-from ._journal_paths import is_store
+from ._journal_paths import is_store, path_of
+from ._urls import is_url
 from .errors import UsageError
 
 if TYPE_CHECKING:
@@ -40,9 +42,9 @@ __all__ = [
     "of_chain",
     "place_of",
     "run_id",
-    "sink_of",
     "unwritten",
     "writing",
+    "written_run",
 ]
 
 ASIDES = frozenset({"summarizer", "sanity", "supervisor"})
@@ -208,7 +210,8 @@ def new_run(
     if path is None:
         return _core.Run(name, plan.config, keep=journal is True, about=told, released=released), None
     with writing(path, "be made", "give a folder that can be written to, or a new file"):
-        return _core.Run(name, plan.config, about=told, released=released, **sink_of(journal, path)), path
+        make = partial(_core.Run, name, plan.config, about=told, released=released)
+        return written_run(make, journal, path, name=name, told=told, model=plan.model_name), path
 
 
 def named_run(plan: Plan, name: str, journal: Any, attempt: int) -> tuple[_core.Run, str | None]:
@@ -216,7 +219,7 @@ def named_run(plan: Plan, name: str, journal: Any, attempt: int) -> tuple[_core.
     not_there(journal, name)
     try:
         run, path = new_run(plan, name, journal, attempt)
-        if is_store(journal):
+        if is_store(journal) and not is_url(path):
             # Of two that begin at once the first one's name stands in the store; the other hears of it here.
             try:
                 run.persist()
@@ -234,8 +237,12 @@ def not_there(journal: Any, name: str) -> None:
     """Raises a `UsageError` where a run of this name, which somebody chose, is in the journal already."""
     if journal is None or isinstance(journal, bool) or not isinstance(journal, (str, os.PathLike)):
         return
-    path = os.fspath(journal)
-    if is_store(journal):
+    path = path_of(journal)
+    if is_url(path):
+        from ._postgres import journal_has, store_at
+
+        there = name not in store_at(path).held and journal_has(path, name)
+    elif is_store(journal):
         from .journal import Journal
 
         there = any(run.id == name for run in Journal(path).runs())
@@ -248,6 +255,23 @@ def not_there(journal: Any, name: str) -> None:
 def _exists(name: str, path: str) -> UsageError:
     message = f"there is a run {name!r} in {path!r} already"
     return UsageError(message, "run_exists", "give another run_id, or go on with that one: on_existing='resume'")
+
+
+def core_of(run: Any) -> _core.Run:
+    """What the core knows of a run, whoever keeps its journal."""
+    found: _core.Run = run if isinstance(run, _core.Run) else run.core
+    return found
+
+
+def written_run(
+    make: Callable[..., Any], journal: Any, path: str | None, *, name: str, told: str | None, model: str
+) -> Any:
+    """What `make` makes, a run that writes where it is to; a fork with its open commands."""
+    if is_url(path):
+        from ._postgres import begun_run
+
+        return begun_run(path or "", name, make, told, model)
+    return make(**sink_of(journal, path))
 
 
 def sink_of(journal: object, path: str | None) -> dict[str, Any]:
@@ -266,12 +290,14 @@ def place_of(
     if journal is None or isinstance(journal, bool):
         return None
     try:
-        path = os.fspath(journal)
+        path = path_of(journal)
         if not isinstance(path, str):
             raise TypeError
     except TypeError:
         message = f"a journal can't be {type(journal).__name__}"
         raise UsageError(message, "invalid_value", "give a path, a Journal, or True to keep it in memory") from None
+    if is_url(path):
+        return path
     if is_store(journal):
         pass
     elif not path.endswith(".jsonl"):

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Generic, Literal, cast
 from . import _core
 from ._dataclasses import replace
 from ._instrument import checked
+from ._journal_paths import path_of
 from ._model import Model, is_model, machine_settings, only_first, profile_of, rates_of
 from ._options import check, written
 from ._plan import Plan, model_name
@@ -39,6 +40,7 @@ from ._setup import (
 )
 from ._suspend import approver
 from ._typed import Deps, Output
+from ._urls import is_url
 from .budget import Budget
 from .errors import UsageError
 from .messages import prompt_of
@@ -164,7 +166,7 @@ class Prepared(Generic[Deps, Output]):
         self._endpoint, self._own_model, self._unkeyed = _lives(model, asked, timeouts)
         usual = _usual_budget(self._endpoint)
         self.budget = _bounded(_checked_budget(budget) if budget is not None else usual, acting)
-        self.journal = journal
+        self.journal = path_of(journal) if is_url(journal) else journal
         self.description, self._complexity = description, complexity
         self.tools, self._toolsets = split(tools)
         self._output = None

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from . import _core
 from ._dataclasses import dataclass, replace
+from ._plan import core_of
 from ._user_code import RAISED, log_raised
 from .errors import LoopwrightError, UsageError
 
@@ -103,7 +104,7 @@ class Remembering:
         worker, name = self.memory._after, about["run"]
         about = {**about, "ended_at": time.time()}
         try:
-            turn = _core.MemoryStore.turn(run, json.dumps(about))
+            turn = _core.MemoryStore.turn(core_of(run), json.dumps(about))
             self.memory._core.queue_turn(turn)
         except LoopwrightError as error:
             if error.code == "store_busy" and worker.keep(name, turn, self.after):

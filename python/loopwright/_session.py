@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from . import _core
-from ._journal_paths import is_store, locate_journal, text_of
+from ._journal_paths import backend, is_store, locate_journal, path_of, text_of
 from ._replay import naming
+from ._urls import is_url
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -23,8 +23,9 @@ def said_before(options: Mapping[str, Any], place: Any, labels: Mapping[str, Any
     messages, session = options.get("messages"), options.get("session")
     if messages is not None or session is None or place is None or isinstance(place, bool) or not is_store(place):
         return messages
-    path = os.fspath(place)
-    last = _core.journal_last_of(path, session, text_of(labels, "user")) if Path(path).exists() else None
+    path = path_of(place)
+    there = is_url(path) or Path(path).exists()
+    last = backend(path).journal_last_of(path, session, text_of(labels, "user")) if there else None
     if last is None:
         return None
     from .result import Messages

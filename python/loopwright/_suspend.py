@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from . import _core
 from ._approval import LEVELS, Approval, Edit, Returned, is_answer
 from ._dataclasses import replace
+from ._plan import core_of
 from .errors import UsageError
 
 if TYPE_CHECKING:
@@ -38,8 +39,11 @@ class Answers:
         answers: Mapping[str, Any],
         rest: Callable[[Any], Any] | None = None,
         shown: Mapping[str, Approval] | None = None,
+        *,
+        stored: bool = False,
     ) -> None:
         self.rest = rest
+        self.stored = stored
         self._given = dict(answers)
         self._shown = shown or {}
         # The hashes of the calls that wait, by the names of their questions: an answer is for that very call.
@@ -55,7 +59,7 @@ class Answers:
             return
         there = commands if isinstance(commands, list) else []
         waits = [command for command in there if command.kind == "approve" or _elsewhere(run, plan, command)]
-        found = _core.suspended(run, waits)
+        found = _core.suspended(core_of(run), waits)
         questions: dict[str, tuple[_core.Command, str | None]] = {}
         for command in () if found is None else found[1]:
             if command.kind == "approve":
@@ -64,6 +68,9 @@ class Answers:
                 questions[_path_of(run, command.id or 0, call.call_id)] = command, None
         for name, answer in self._given.items():
             shown, (question, hash_) = self._shown.get(name), questions.get(name, (None, None))
+            if self.stored and (question is None or shown is None or shown.hash != hash_):
+                # It was taken before, or is for another call by now.
+                continue
             if question is None or (shown is not None and shown.hash != hash_):
                 waited = f"for {', '.join(map(repr, questions))}" if questions else "for none"
                 message = f"the run does not wait for an answer to the call {name!r:.100}: it waits {waited}"
@@ -118,7 +125,11 @@ SUSPENDS = Answers({})
 
 
 def with_answers(
-    now: Callable[[Any], Any] | Answers | None, answers: object, shown: Mapping[str, Approval] | None = None
+    now: Callable[[Any], Any] | Answers | None,
+    answers: object,
+    shown: Mapping[str, Approval] | None = None,
+    *,
+    stored: bool = False,
 ) -> Answers:
     """Who is asked in a run that goes on with answers."""
     if not isinstance(answers, Mapping):
@@ -129,7 +140,14 @@ def with_answers(
             message = f"the answer to the call {name!r:.100} can't be {answer!r:.100}"
             hint = "give True, False, the reason of a no, Edit({...}) with other arguments, or Returned(value)"
             raise UsageError(message, "invalid_answers", hint)
-    return Answers(answers, person_of(now), shown)
+    return Answers(answers, person_of(now), shown, stored=stored)
+
+
+def shown_by(source: Any) -> dict[str, Approval]:
+    """What a person saw in the result of a run that was left; nothing of any other source."""
+    from .result import Result
+
+    return {each.call_id: each for each in source.pending} if isinstance(source, Result) else {}
 
 
 def approver(given: Any) -> Any:
@@ -147,13 +165,16 @@ def leave(driver: Driver) -> None:
     """Leaves a run that stands still: what it has reached is its outcome, and its questions are kept."""
     questions = driver.questions
     waits = {**questions.open, **{place[0]: command for place, command in questions.elsewhere.items()}}
-    found = _core.suspended(driver.run, list(waits.values()))
+    found = _core.suspended(core_of(driver.run), list(waits.values()))
     if found is None:
         message = "the run can't be left while it waits for a person"
         raise UsageError(message, "not_suspended", "give Guard(approve=...) a function")
     driver.outcome, commands = found
     questions.pending = [asked for command in commands for asked in _pending(driver, command)]
     driver.left = True
+    if driver.holds:
+        kept: Any = driver.run
+        kept.leave(questions.pending)
     driver.run.close()
 
 

@@ -11,6 +11,7 @@ from ._plan import model_name
 from ._run_options import override
 from ._running import Running
 from ._stream import RunStream, _heard_out
+from ._suspend import shown_by
 from ._typed import Deps, NewOutput, Output
 from ._words import also_called, options_of, takes_no_others
 from .errors import UsageError
@@ -481,7 +482,7 @@ class Agent(Running[Deps, Output]):
         `other_model` if it has another model. Where the journal is damaged, what stands before the damage counts, the
         file stays as it is, and the run goes on in a new one beside it (`result.journal`).
         """
-        shown = {each.call_id: each for each in getattr(source, "pending", ())}
+        shown = shown_by(source)
         more = options.get("budget") is not None
         begin = partial(resuming, on_divergence=on_divergence, answer=answer, answers=answers, shown=shown, more=more)
         return await self._gone_on("resume", begin, source, run, deps, options)
@@ -522,7 +523,7 @@ class Agent(Running[Deps, Output]):
         **options: Any,
     ) -> Result[Output]:
         """`resume` without asyncio."""
-        shown = {each.call_id: each for each in getattr(source, "pending", ())}
+        shown = shown_by(source)
         more = options.get("budget") is not None
         begin = partial(resuming, on_divergence=on_divergence, answer=answer, answers=answers, shown=shown, more=more)
         return self._gone_on_sync("resume_sync", begin, source, run, deps, options)

@@ -25,18 +25,25 @@ from ._cache import CacheEntry
 from ._dataclasses import dataclass
 from ._fields import made
 from ._forget import ForgetReport, aforget, forget
-from ._journal_paths import JournalPath, locate_journal
+from ._journal_paths import JournalPath, backend, locate_journal, path_of
+from ._plan import run_id as named
 from ._replay import Diff, Replay, diff, replay
+from ._run_options import run_name
 from ._trace import RoundTrace, trace
+from ._urls import is_url
 from .errors import UsageError
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from types import TracebackType
 
     from typing_extensions import Self
 
+    from ._approval import Approval
     from ._stop_reason import StopReason
+    from ._suspend import Answer
     from .events import Event, UnknownEvent
+    from .messages import Message
 
 __all__ = [
     "CacheEntry",
@@ -75,13 +82,15 @@ class RunInfo:
 
 
 class Journal(os.PathLike[str]):
-    """A file of SQLite that holds the journals of runs; made when the first one is written.
+    """A file of SQLite that holds the journals of runs, made when the first one is written; or a database of Postgres,
+    which many processes and machines share.
 
-    Give it, or a path that ends in `.db`, `.sqlite` or `.sqlite3`, as `journal=` to an agent or a run.
+    Give it, a path that ends in `.db`, `.sqlite` or `.sqlite3`, or an address (`postgresql://…`), as `journal=` to an
+    agent or a run. A password in an address stays in this process: elsewhere it is `PGPASSWORD` or that of `~/.pgpass`.
     """
 
     def __init__(self, path: str | os.PathLike[str], *, durable: bool = False) -> None:
-        self.path = os.fspath(path)
+        self.path = path_of(path)
         self.durable = durable
         """Whether what is written is on disk before a tool with side effects starts."""
 
@@ -101,11 +110,11 @@ class Journal(os.PathLike[str]):
 
     def close(self) -> None:
         """Lets go of the file as soon as no run writes to it."""
-        _core.journal_close(self.path)
+        backend(self.path).journal_close(self.path)
 
     def runs(self) -> list[RunInfo]:
         """All runs, the newest first."""
-        if not Path(self.path).exists():
+        if not is_url(self.path) and not Path(self.path).exists():
             return []
 
         def when(stamp: int | None) -> datetime | None:
@@ -115,7 +124,7 @@ class Journal(os.PathLike[str]):
             begun = when(told["begun"]) or datetime.fromtimestamp(0, timezone.utc)
             return made(RunInfo, told, id=told["run"], begun=begun, ended=when(told["ended"]), stop_reason=told["stop"])
 
-        return [info(told) for told in json.loads(_core.journal_runs(self.path))]
+        return [info(told) for told in json.loads(backend(self.path).journal_runs(self.path))]
 
     def find(self, run: str | None = None) -> str:
         """The name of the run that `run` is the beginning of; without it, of the only run there is."""
@@ -142,7 +151,7 @@ class Journal(os.PathLike[str]):
         """
         place = locate_journal(self.path, run)
         if place.run is not None:
-            _core.journal_delete(self.path, [place.run])
+            backend(self.path).journal_delete(self.path, [place.run])
             return
         path, name = Path(place.path or ""), ""
         # One whose first line is damaged is called as its file is.
@@ -160,6 +169,57 @@ class Journal(os.PathLike[str]):
 
         cancel(self.path, run_id)
 
+    def start(
+        self,
+        prompt: str | Message,
+        *,
+        run_id: str | None = None,
+        queue: str = "default",
+        user: str | None = None,
+        session: str | None = None,
+        metadata: Mapping[str, Any] | None = None,
+    ) -> str:
+        """Queues a run for the workers of a journal in Postgres, and gives its name. Raises `run_exists` where there is
+        one of the name `run_id`: nothing is begun twice.
+        """
+        from ._options import labels
+        from ._postgres import _queue
+        from .messages import prompt_of
+
+        self._shared("is queued")
+        said = prompt_of(prompt)
+        if not said.content or (isinstance(prompt, str) and not prompt.strip()):
+            raise UsageError("the prompt is empty", "empty_prompt", "say what the model shall do")
+        name = run_name(run_id) or named()
+        options = {"user": user, "session": session, "metadata": labels(metadata) or None}
+        told = {"prompt": prompt if isinstance(prompt, str) else json.loads(said.to_json())}
+        _queue.add(
+            self.path, name, queue, {**told, **{key: value for key, value in options.items() if value is not None}}
+        )
+        return name
+
+    def pending(self, run_id: str) -> list[Approval]:
+        """The calls of a run in Postgres that was left until people decide on them."""
+        from ._postgres import _queue
+
+        self._shared("shows what it waits for")
+        return _queue.pending(self.path, run_id)
+
+    def answer(self, run_id: str, answers: Mapping[str, Answer]) -> None:
+        """Says what people decided on the calls of a run in Postgres, from any process: by the `call_id` of each of
+        `pending`. A worker goes on with a queued run then, and whoever resumes another one.
+        """
+        from ._postgres import _queue
+
+        self._shared("is answered")
+        _queue.answer(self.path, run_id, answers)
+
+    def _shared(self, what: str) -> None:
+        if not is_url(self.path):
+            message = f"a run of {self.path!r} {what} by whoever has the file"
+            hint = "with a journal in a file: agent.run(..., run_id=), agent.resume(path, answers, run=)"
+            raise UsageError(message, "not_shared", f"give Journal('postgresql://…'); {hint}")
+
     def export(self, run: str, path: str | os.PathLike[str]) -> None:
         """Writes a run into a new `.jsonl` file."""
         text = self.text(run)
@@ -168,7 +228,8 @@ class Journal(os.PathLike[str]):
 
     def import_run(self, journal: str | os.PathLike[str]) -> str:
         """Takes in a run from a `.jsonl` file or its lines, as far as it is whole; gives its name."""
-        return _core.journal_import(self.path, locate_journal(journal).read())
+        name: str = backend(self.path).journal_import(self.path, locate_journal(journal).read())
+        return name
 
 
 def events_of(journal: str | os.PathLike[str], run: str | None = None) -> list[Event | UnknownEvent]:

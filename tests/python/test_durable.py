@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from loopwright import Agent, Budget, Edit, RunContext, UsageError, durable, replay, tool
+from loopwright import Agent, Budget, Edit, Journal, RunContext, UsageError, durable, replay, tool
 from loopwright.errors import LoopwrightError
 from loopwright.guard import Guard
 from loopwright.machine import MachineEvent, TurnMachine
@@ -384,6 +384,35 @@ def test_an_engine_that_is_not_installed_is_said_with_what_to_install(
     with pytest.raises(UsageError) as caught:
         find()
     assert caught.value.code == "missing_package" and f"loopwright[{package}]" in str(caught.value)
+
+
+def test_a_journal_in_postgres_without_its_package_is_said_with_what_to_install() -> None:
+    code = """
+import sys
+from importlib import metadata
+def gone(name): raise metadata.PackageNotFoundError(name)
+metadata.version = gone
+from loopwright import Journal, UsageError
+try:
+    Journal("postgresql://db/runs").runs()
+except UsageError as error:
+    print(error.code, error.hint)
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "missing_extra pip install 'loopwright[postgres]'\n"
+
+
+def test_workers_and_queues_are_for_journals_that_are_shared(tmp_path: Path) -> None:
+    agent, journal = Agent(ScriptedModel(["Done."])), Journal(tmp_path / "runs.db")
+    for wanted in (
+        lambda: durable.Worker(agent, journal),
+        lambda: journal.start("Go."),
+        lambda: journal.pending("a"),
+        lambda: journal.answer("a", {}),
+    ):
+        with pytest.raises(UsageError) as caught:
+            wanted()
+        assert caught.value.code == "not_shared"
 
 
 # ---- one command ----

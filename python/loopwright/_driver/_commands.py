@@ -13,7 +13,7 @@ from ._questions import unknown
 from ._works import gather, look_up, recall, run_tool
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
     from loopwright import _core
 
@@ -23,11 +23,16 @@ _STARTS = frozenset({"generate", "execute", "search", "recall", "query", "fetch"
 """Commands that begin work. A question to a person is none: whoever reads may be the one who brings it."""
 
 
-def carry_out(driver: Driver, commands: Iterable[_core.Command]) -> None:
-    """Carries out what the machine wants."""
+def carry_out(driver: Driver, commands: Sequence[_core.Command], *, kept: bool = False) -> None:
+    """Carries out what the machine wants. Where a journal takes its time, what may change the world waits for it, and
+    so does the end; `kept` says that it has all so far.
+    """
     told = driver.told
-    for command in commands:
+    for at, command in enumerate(commands):
         kind = command.kind
+        if driver.holds and not kept and kind in ("persist", "finish"):
+            driver.hold(commands[at:])
+            return
         if kind in _STARTS:
             unread = told.items or not driver.reading or (driver.waker is not None and driver.told_to_leave())
             if unread and told.seq != told.first:
@@ -56,7 +61,7 @@ def carry_out(driver: Driver, commands: Iterable[_core.Command]) -> None:
         elif kind == "finish":
             driver.outcome = command.ended
         elif kind == "persist":
-            if driver.plan.durable:
+            if driver.plan.durable and not driver.holds:
                 driver.run.persist()
         elif kind == "refuse":
             message = f"the machine refused an event of its own driver: {command.why}"

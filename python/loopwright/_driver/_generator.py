@@ -28,7 +28,7 @@ from ._works import run_tool
 
 if TYPE_CHECKING:
     import contextvars
-    from collections.abc import Callable, Generator
+    from collections.abc import Callable, Generator, Sequence
 
     from loopwright._handoff import Handoff
     from loopwright._instrument import Observer
@@ -56,6 +56,8 @@ class Driver:
     # The thread that drives it, and whether that has an event loop, which plain code of others must not hold up.
     thread: int = 0
     in_loop = False
+    # Whether its journal takes its time, and whether what the machine wants waits for that now.
+    holds = held = False
     # In which plain code of others is called that the run waits for; `None` for those that are there.
     variables: contextvars.Context | None = None
 
@@ -198,7 +200,7 @@ class Driver:
             while True:
                 while starts:
                     yield starts.popleft()
-                if self.outcome is not None or not (inbox or self.ends or self.said):
+                if self.outcome is not None or self.held or not (inbox or self.ends or self.said):
                     return
                 # Once it has begun and nobody says anything, what comes first is next: a call less for each event.
                 event = self.next_event() if self.ends or self.said or not self.begun else inbox.popleft()
@@ -320,6 +322,33 @@ class Driver:
             observer.stepping(event)
             carry_out(self, self.run.step(event, True))
 
+    def hold(self, commands: Sequence[_core.Command]) -> None:
+        """The journal has to have all so far before these are carried out. Nothing is fed to the machine meanwhile."""
+
+        def kept(error: Exception | None) -> None:
+            self.soon(lambda: self.go_on(commands, error))
+
+        self.held = True
+        run: Any = self.run
+        run.when_kept(kept)
+
+    def go_on(self, commands: Sequence[_core.Command], error: Exception | None) -> None:
+        """The journal has all that was said before these commands; or it can't be written any more."""
+        if not self.held:
+            return
+        self.held = False
+        if error is not None:
+            self.broken(error)
+        elif self.generator is not None and self.fatal is None:
+            try:
+                carry_out(self, commands, kept=True)
+                if self.questions.open or self.questions.elsewhere:
+                    self.stand_still()
+            except BaseException as wrong:  # noqa: BLE001 - raised where the run is awaited
+                self.fatal = wrong
+        self.go()
+        self.noticed()
+
     def begin_put_off(self) -> None:
         """All before it was taken: the work that was put off first begins, if anybody still wants it."""
         command = self.told.taken_work()
@@ -337,12 +366,14 @@ class Driver:
             # What stopped the driver is what its caller hears of, not what else fails on the way out.
             with contextlib.suppress(Exception):
                 self.step(self.requests.interrupted(self, "cancel"))
+            self.held = False
             # It may have ended with the very event that could not be written.
             if self.outcome is None:
                 self.outcome = self.run.ended
 
     def let_go(self) -> None:
         """Stops all that is under way, and gives the journal back."""
+        self.held = False
         # Whoever keeps an exception keeps its frames, and with them the driver.
         self.run.close()
         self.questions.line.clear()

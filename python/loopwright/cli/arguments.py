@@ -235,6 +235,13 @@ def _diff_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def _runs_arguments(parser: argparse.ArgumentParser) -> None:
+    views = ("list", "start", "show", "answer", "cancel")
+    parser.add_argument("view", nargs="?", choices=views, default="list", help="what to do (default: list)")
+    parser.add_argument("what", nargs="?", type=_text, metavar="RUN|PROMPT", help="a run; for start, what it is to do")
+    parser.add_argument("words", nargs="?", type=_text, metavar="yes|no|REASON", help="answer: what the person says")
+    parser.add_argument("--call", type=_text, metavar="ID", help="answer: which call (default: the only one)")
+    parser.add_argument("--run-id", type=_text, metavar="NAME", help="start: the name of what shall be done once")
+    parser.add_argument("--queue", default="default", metavar="NAME", help="start: whose workers (default: default)")
     parser.add_argument("--journal", metavar="PLACE", help=_WHERE)
     parser.add_argument("--json", action="store_true", help="one JSON object on stdout")
 
@@ -287,6 +294,19 @@ def _mcp_arguments(parser: argparse.ArgumentParser) -> None:
         "--host", default="127.0.0.1", metavar="HOST", help="the address to listen at (default: 127.0.0.1)"
     )
     parser.add_argument("--no-rooms", action="store_true", help="leave extract, compress, count and assess out")
+    parser.set_defaults(json=False)
+
+
+def _worker_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("agent", metavar="FILE:NAME", help="the agent: a file or module, and a variable in it")
+    parser.add_argument("--journal", metavar="URL", help="the database, postgresql://… (default: $LOOPWRIGHT_JOURNAL)")
+    parser.add_argument(
+        "--concurrency", type=_count, default=64, metavar="N", help="runs at the same time (default: 64)"
+    )
+    parser.add_argument("--queue", default="default", metavar="NAME", help="which runs (default: default)")
+    lease = "another worker goes on with a run after so many seconds without a sign of life (default: 30)"
+    parser.add_argument("--lease", type=_seconds, default=30.0, metavar="S", help=lease)
+    parser.add_argument("--until-empty", action="store_true", help="end when no run is left")
     parser.set_defaults(json=False)
 
 
@@ -415,6 +435,7 @@ _ARGUMENTS: dict[str, Callable[[argparse.ArgumentParser], None]] = {
     "forget": _forget_arguments,
     "doctor": _doctor_arguments,
     "models": _models_arguments,
+    "worker": _worker_arguments,
     "mcp": _mcp_arguments,
     "eval": _eval_arguments,
     "help": _help_arguments,

@@ -48,7 +48,12 @@ GROUPS: dict[str, dict[str, Command]] = {
         ),
     },
     "Look back, and go on": {
-        "runs": Command("runs", "runs", "list the runs of the project", "loopwright runs"),
+        "runs": Command(
+            "runs",
+            "runs",
+            "list the runs of the project; start, answer and cancel those of a Postgres",
+            "loopwright runs",
+        ),
         "show": Command(
             "page",
             "show",
@@ -101,6 +106,12 @@ GROUPS: dict[str, dict[str, Command]] = {
         ),
         "models": Command(
             "models", "models", "show what is known of models: windows, prices, keys", "loopwright models anthropic"
+        ),
+        "worker": Command(
+            "worker",
+            "worker",
+            "carry out the runs that are queued in a Postgres",
+            "loopwright worker shop.py:agent --journal postgresql://db/runs",
         ),
         "mcp": Command(
             "mcp",

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from loopwright._journal_paths import is_store, locate_journal, project_store
 from loopwright._plan import unwritten
+from loopwright._urls import is_url
 from loopwright.errors import UsageError
 
 from .text import one_line
@@ -30,6 +31,8 @@ def journal_place(named: str | None, screen: Screen, *, wanted: bool) -> str | N
     if not wanted:
         return None
     place = project_store() if named is None else named
+    if is_url(place):
+        return place
     folder = Path(place).parent if is_store(place) or place.endswith(".jsonl") else Path(place)
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -56,13 +59,14 @@ def journal_of(result: Result[Any]) -> str | None:
 
 def found(named: str, place: str | None) -> JournalPath:
     """The journal that is given as a path, or as the name of a run or the beginning of one."""
+    if is_url(where := place if place is not None else project_store()) and not Path(named).is_file():
+        return locate_journal(where, named)
     if place is None or Path(named).is_file():
         there = locate_journal(named)
         if there.run is not None or Path(there.path or "").is_file():
             return there
     elif Path(place).exists():
         return locate_journal(place, named)
-    where = place if place is not None else project_store()
     message = f"there is no journal {named!r}, and no run of that name in {where!r}"
     raise UsageError(message, "journal_not_found", "give the path of a journal, or --journal PLACE")
 
