@@ -7,7 +7,7 @@ left of the budget, in a journal beside that of the first, under the guard of th
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from copy import copy
 from typing import TYPE_CHECKING, Any, Generic, Literal
 
@@ -149,13 +149,6 @@ def segment_of(first: Any, handoff: Handoff[Any, Any]) -> Any:
     found._plans, found._like = {}, None
     found._keyed()
     return found
-
-
-def none_of(options: Mapping[str, Any], whose: str) -> None:
-    """Raises a `UsageError` where a machine of another kind is to hand its run over."""
-    if options.get("handoffs"):
-        message = f"a {whose} does not hand its run over"
-        raise UsageError(message, "invalid_handoff", f"give the handoffs to an Agent that has the {whose} as a tool")
 
 
 def _both(first: Any, own: Any, name: str) -> Any:
