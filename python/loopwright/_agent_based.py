@@ -96,7 +96,8 @@ def _refuse(whose: str, given: Mapping[str, Any], refused: Sequence[str]) -> Non
     for name in refused:
         if given.get(name):
             why, hint = _REFUSED.get(name, (f"takes no {name}", "use Agent"))
-            raise UsageError(f"{name} is for an Agent: a {whose} {why}", "invalid_option", hint)
+            code = "invalid_handoff" if name == "handoffs" else "invalid_option"
+            raise UsageError(f"{name} is for an Agent: a {whose} {why}", code, hint)
 
 
 class AgentBased(Generic[Found]):

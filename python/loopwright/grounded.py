@@ -276,8 +276,11 @@ class _GroundedAgent(Agent[Any, str]):
     def _plan(self, budget: Budget, *, stream: bool, offered: Offered | None = None) -> Plan:
         # Where an `override` gives another model, no real one is asked.
         judge = self._judge if self._replaced is None else None
-        if is_model(judge):
-            self._named(judge)
+        name = self._named(judge) if is_model(judge) else judge
+        if isinstance(name, str) and ":" in name:
+            self._reachable("the judge", name)
+        for each in self._gatherers:
+            self._embeds_with(getattr(each, "embedder", None))
         plan = super()._plan(budget, stream=stream, offered=offered)
         plan.gatherers = self._gatherers
         plan.contained = True

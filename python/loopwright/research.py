@@ -328,6 +328,7 @@ class _ResearchAgent(Agent[Any, str]):
     def _plan(self, budget: Budget, *, stream: bool, offered: Offered | None = None) -> Plan:
         plan = super()._plan(budget, stream=stream, offered=offered)
         plan.lookups = self._lookups
+        self._embeds_with(self._lookups.embed)
         plan.contained = True
         return plan
 

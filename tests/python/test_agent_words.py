@@ -74,7 +74,8 @@ def test_an_unknown_option_of_a_run_gets_the_right_word(kind: str, way: str, fol
 def test_what_is_an_agents_alone_is_refused(kind: str, option: str, folder: Path) -> None:
     with pytest.raises(UsageError, match=f"{option} is for an Agent") as caught:
         made(kind, folder, **{option: [int]})
-    assert caught.value.code == "invalid_option" and caught.value.hint
+    assert caught.value.code == ("invalid_handoff" if option == "handoffs" else "invalid_option")
+    assert caught.value.hint
     with pytest.raises(UnknownOption, match="has no option session"):
         made(kind, folder).run_sync("x", session="sam")
 
