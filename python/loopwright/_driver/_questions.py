@@ -106,7 +106,7 @@ class Questions:
         if tool is None or not tool.is_deferred:
             return False
         given = _said_of(driver, command, call)
-        wrong = outcome_of(tool, given.value) if given is not None else misfit(tool, call)
+        wrong = outcome_of(tool, given.value) if given is not None else misfit(tool, call.arguments)
         if wrong is not None:
             driver.inbox.append(driver.executed(command_id, call, wrong))
         elif not driver.is_kept:
