@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from .messages import Message
 
-__all__ = ["foreign", "in_form", "of_any", "readable", "texts_of"]
+__all__ = ["countable", "foreign", "in_form", "of_any", "readable", "texts_of"]
 
 _OURS = frozenset({"role", "content", "form", "extra", "host"})
 _MEMBERS: Mapping[str, frozenset[str]] = {
@@ -93,6 +93,7 @@ _SENT = frozenset({"role", "content", "cache_control"})
 _LISTS = {"openai_responses": "input", "gemini": "contents"}
 _ITEMS = frozenset({"message", "reasoning", "item_reference", "compaction"})
 """Items of the Responses API, beside those that are a call or what came of one."""
+_ROLES = ("system", "developer", "user", "assistant", "tool", "function", "model")
 _OURS_NAME = "ours"
 _NAMES = {
     _OURS_NAME: "our own",
@@ -129,6 +130,46 @@ def readable(given: list[Any]) -> list[Any]:
     form = _form_of(dicts)
     _check_members(dicts, form)
     return foreign(given) or given if form in _LISTS else given
+
+
+def countable(given: Any) -> Any:
+    """Messages, one of them, or a request, to be counted: blocks may be of kinds that only a provider knows."""
+    if isinstance(given, Mapping) and "role" not in given:
+        return _countable_request(given)
+    if isinstance(given, Mapping) or hasattr(given, "role"):
+        given = [given]
+    if not isinstance(given, Iterable):
+        message = f"messages are a list of messages, not {type(given).__name__}"
+        raise UsageError(message, "invalid_messages", "give text, a list of messages, or a request")
+    listed = list(given)
+    for at, each in enumerate(listed):
+        if not isinstance(each, Mapping) and not hasattr(each, "role"):
+            hint = "give Message objects, or dicts with role and content"
+            raise UsageError(f"message {at} is {each!r:.100}", "invalid_messages", hint)
+    for at, each in _dicts(listed):
+        _check_countable(at, each)
+    return readable(listed)
+
+
+def _countable_request(given: Mapping[Any, Any]) -> Mapping[Any, Any]:
+    name = next((name for name in ("messages", "input", "contents") if name in given), None)
+    if name is None and not {"system", "tools"} & given.keys():
+        message = f"a request has messages, and this one has {', '.join(map(repr, given))[:100] or 'nothing'}"
+        raise UsageError(message, "invalid_messages", 'give text, a list of messages, or {"messages": [...]}')
+    if name is None or isinstance(given[name], str):
+        return given
+    messages = [each if isinstance(each, Mapping) else each.to_dict() for each in countable(given[name])]
+    return {**{key: each for key, each in given.items() if key != name}, "messages": messages}
+
+
+def _check_countable(at: int, each: Mapping[Any, Any]) -> None:
+    role, content = each.get("role"), each.get("content")
+    if isinstance(role, str) and role not in _ROLES:
+        raise _wrong(at, f" has the role {role!r:.100}", f"there are {', '.join(_ROLES)}")
+    _check_form(at, content)
+    for place, block in enumerate(content if isinstance(content, (list, tuple)) else ()):
+        if isinstance(block, Mapping) and block.get("type") == "text" and not isinstance(block.get("text"), str):
+            raise _wrong(at, f": block {place} of its content has no text", 'give {"type": "text", "text": "…"}')
 
 
 def in_form(given: Sequence[Any], form: str, first: int = 0) -> None:
@@ -255,10 +296,14 @@ def _wrong(at: int, what: str, hint: str) -> UsageError:
     return UsageError(f"message {at}{what}", "invalid_messages", hint)
 
 
-def _check_content(at: int, each: Mapping[Any, Any]) -> None:
-    content = each.get("content")
+def _check_form(at: int, content: object) -> None:
     if content is not None and not isinstance(content, (str, list, tuple)):
         raise _wrong(at, f": its content is {content!r:.100}", "give text, or a list of blocks")
+
+
+def _check_content(at: int, each: Mapping[Any, Any]) -> None:
+    content = each.get("content")
+    _check_form(at, content)
     for place, block in enumerate(content if isinstance(content, (list, tuple)) else ()):
         if isinstance(block, Mapping) and isinstance(block.get("type"), str):
             continue

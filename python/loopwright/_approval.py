@@ -19,13 +19,15 @@ __all__ = ["LEVELS", "Approval", "Edit", "Remembered", "Returned", "decision_of"
 
 LEVELS = ("safe", "cautious", "confirm", "dangerous")
 """The levels of risk, in order."""
+Kind = Literal["approval", "external", "in_doubt"]
+"""What a call waits for."""
 _HALVES = re.compile("[\ud800-\udfff]")
 
 
 @renamed(tool="name")
 @dataclass(frozen=True)
 class Approval:
-    """A call that waits for a person. `expires_in` is in seconds, and silence until then is a no; it is infinite where
+    """A call that waits for a person. `expires_in` is in seconds, and silence until then is a no; it is `None` where
     the run was left until somebody answers.
     """
 
@@ -34,7 +36,7 @@ class Approval:
     risk: str
     why: str
     call_id: str
-    expires_in: float
+    expires_in: float | None
     rules: tuple[str, ...] = ()
     """The rules that decided that a person is asked."""
     part: str | None = None
@@ -60,8 +62,9 @@ class Approval:
     links: Mapping[str, str] = field(default_factory=dict, repr=False)
     """The symbolic links among the paths that it names, by their absolute paths, and the variables of its line
     (`/$NAME`), each with where it leads."""
-    kind: Literal["approval", "external"] = "approval"
-    """What it waits for: a person's word, or the result of work that is done elsewhere."""
+    kind: Kind = "approval"
+    """What it waits for: a person's word, the result of work that is done elsewhere (`external`), or a person who knows
+    whether a call took effect that had started when the run broke off (`in_doubt`)."""
 
     @property
     def shown(self) -> str:
@@ -153,8 +156,8 @@ class Remembered:
 
 @dataclass(frozen=True)
 class Returned:
-    """What work gave that was done elsewhere, as `result.pending` has it with the kind `external`: any value that a
-    tool may return, or an exception for one that failed.
+    """What a call of `result.pending` of the kind `external` or `in_doubt` gave: any value that a tool may return, or
+    an exception for one that failed.
     """
 
     value: Any

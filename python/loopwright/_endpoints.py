@@ -6,7 +6,8 @@ headers is taken at its word, and no key goes to another provider.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, cast
+from functools import partial
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from . import _core
 from ._dataclasses import dataclass, field, replace
@@ -33,14 +34,59 @@ if TYPE_CHECKING:
 
 __all__ = [
     "ASKED",
+    "NOT_SET",
     "ProviderEndpoint",
     "Serving",
+    "Unreached",
+    "chain_of",
     "endpoint_of",
     "flat",
-    "served_by",
+    "reached",
+    "unreached_error",
     "with_endpoint",
     "with_endpoints",
 ]
+
+
+NOT_SET = ("missing_key", "missing_endpoint", "missing_setting")
+"""What may be set after an agent was made: in the environment of the process that runs it."""
+_STAND_IN = "https://unset.invalid/v1/projects/unset/locations/unset"
+
+
+class Unreached(NamedTuple):
+    """A model that can't be reached yet."""
+
+    what: str
+    """Whose it is, in words."""
+    make: Callable[[], _core.Endpoint]
+    put: Callable[[_core.Endpoint], object]
+    """Where its endpoint goes."""
+
+
+def reached(model: str, **asked: Any) -> tuple[_core.Endpoint, Callable[[], _core.Endpoint] | None]:
+    """The endpoint of a model. Where its key, address or region is not set yet, one that stands in for it, so that what
+    else is wrong is said now; and who makes the right one later.
+    """
+
+    def make(**changes: Any) -> _core.Endpoint:
+        return _core.Endpoint(model, **{**asked, **changes})
+
+    stand_in: dict[str, Any] = {}
+    while True:
+        try:
+            return make(**stand_in), make if stand_in else None
+        except UsageError as error:
+            added = {"api_key": lambda: ""} if error.code == "missing_key" else {"base_url": _STAND_IN}
+            if error.code not in NOT_SET or added.keys() <= stand_in.keys():
+                raise
+            stand_in |= added
+
+
+def unreached_error(found: Sequence[tuple[str, UsageError]]) -> UsageError:
+    """One error for all models that can't be reached, each with whose it is."""
+    messages = [f"{what}: {error.message}" if what else error.message for what, error in found]
+    hints = dict.fromkeys(error.hint for _, error in found if error.hint)
+    return UsageError("; ".join(messages), found[0][1].code, "; ".join(hints))
 
 
 @dataclass(frozen=True)
@@ -117,8 +163,31 @@ Serving = tuple[_core.Endpoint | None, Any]
 """Where a model lives: an endpoint, or an object with `respond`."""
 
 
-def served_by(role: Role, timeouts: Mapping[str, float]) -> tuple[Serving, dict[str, Any]]:
-    """Where the model of a role lives, and what the machine knows of it."""
+def chain_of(
+    what: str, models: Sequence[Role], timeouts: Mapping[str, float], unreached: list[Unreached]
+) -> tuple[list[Serving], list[dict[str, Any]]]:
+    """Where the models of a chain live, and what the machine knows of them. Those that can't be reached yet are added
+    to `unreached`.
+    """
+    chain: list[Serving] = []
+    configs: list[dict[str, Any]] = []
+    for role in models:
+        serving, known, later = _served_by(role, timeouts)
+        if later is not None:
+            unreached.append(Unreached(f"{what} {role.model}", later, partial(_put, chain, len(chain))))
+        chain.append(serving)
+        configs.append(known)
+    return chain, configs
+
+
+def _put(chain: list[Serving], place: int, endpoint: _core.Endpoint) -> None:
+    chain[place] = endpoint, None
+
+
+def _served_by(
+    role: Role, timeouts: Mapping[str, float]
+) -> tuple[Serving, dict[str, Any], Callable[[], _core.Endpoint] | None]:
+    """Where the model of a role lives, what the machine knows of it, and who makes its endpoint later."""
     from . import _options
     from ._setup import _price
 
@@ -130,7 +199,7 @@ def served_by(role: Role, timeouts: Mapping[str, float]) -> tuple[Serving, dict[
     if isinstance(model, str):
         pairs = sent_headers(said, dict(_options.names(role.headers if role.headers is not None else {})))
         limits: dict[str, Any] = {**timeouts, **((said.timeouts if said is not None else None) or {})}
-        endpoint = _core.Endpoint(
+        endpoint, later = reached(
             model,
             base_url=role.base_url,
             api_key=role.api_key,
@@ -145,11 +214,11 @@ def served_by(role: Role, timeouts: Mapping[str, float]) -> tuple[Serving, dict[
             known["price"] = price
         if said is not None and (settings := machine_settings(said.settings, asked)):
             known["settings"] = settings
-        return (endpoint, None), {"model": endpoint.model, "wire": endpoint.wire, **known}
+        return (endpoint, None), {"model": endpoint.model, "wire": endpoint.wire, **known}, later
     from .models import is_own
 
     if is_own(model):
-        return (None, model), {"model": str(getattr(model, "name", None) or type(model).__name__), **known}
+        return (None, model), {"model": str(getattr(model, "name", None) or type(model).__name__), **known}, None
     message = (
         f"a model is a name such as 'anthropic:MODEL' or has a respond or stream method; {model!r:.100} is neither"
     )

@@ -27,7 +27,7 @@ class FolderSource:
     def __init__(self, folders: tuple[str, ...], embedder: Callable[[list[str]], Any], hits: int = _HITS) -> None:
         self.name = "embedder"
         self._folders = folders
-        self._embedder = embedder
+        self.embedder = embedder
         self._hits = hits
         # Their number is bounded by that of the passages.
         self._known = VectorCache(float("inf"))
@@ -42,11 +42,11 @@ class FolderSource:
         waiting = list(missing.items())
         for at in range(0, len(waiting), _BATCH):
             batch = waiting[at : at + _BATCH]
-            made = await vectors_of(self._embedder, [text for _, text in batch])
+            made = await vectors_of(self.embedder, [text for _, text in batch])
             new = dict(zip((key for key, _ in batch), map(_unit, made), strict=True))
             self._known.keep(new)
             known.update(new)
-        asked = _unit((await vectors_of(self._embedder, [question]))[0])
+        asked = _unit((await vectors_of(self.embedder, [question]))[0])
         best: list[int] = await beside(self._best, [known[key] for key in keys], asked)
         return [_document(*pieces[at]) for at in best]
 

@@ -7,8 +7,9 @@ left of the budget, in a journal beside that of the first, under the guard of th
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from copy import copy
+from json import dumps
 from typing import TYPE_CHECKING, Any, Generic, Literal
 
 from ._dataclasses import dataclass
@@ -16,14 +17,19 @@ from ._typed import Deps, Output
 from .errors import UsageError
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from typing_extensions import TypeForm
+
     from . import _core
     from .agent import Agent
+    from .messages import Message
     from .result import Messages, Result
     from .tools import RunContext, Tool
 
 __all__ = ["Handoff", "segment_of", "target_of", "transfers"]
 
-_HISTORIES = ("all", "none")
+_HISTORIES = ("all", "none", "summary")
 _STRICTER = (None, "run", "intent", "ask")
 _NO_NAME = re.compile(r"[^A-Za-z0-9_]+")
 
@@ -44,15 +50,19 @@ class Handoff(Generic[Deps, Output]):
         name: What the model calls it: `transfer_to_NAME`.
         description: When it is the right one; by default the agent's own `description`.
         when: Whether it is offered, asked with the `RunContext` when a run begins.
-        history: What it sees: `"all"` messages so far, `"none"` but the request that the run began with, or a function
-            of `Messages` that gives those.
+        history: What it sees: `"all"` messages so far, `"none"` but the request that the run began with, `"summary"`:
+            that request behind what is worth keeping of the rest, by rules (`loopwright.roles.summarize`), or a
+            function of `Messages` that gives those.
+        input_type: What the model has to say when it hands over: a class, or whatever else pydantic knows. The other
+            agent sees it.
     """
 
     agent: Agent[Deps, Output]
     name: str | None = None
     description: str | None = None
     when: Callable[[RunContext[Any]], bool] | None = None
-    history: Literal["all", "none"] | Callable[[Messages], Any] = "all"
+    history: Literal["all", "none", "summary"] | Callable[[Messages], Any] = "all"
+    input_type: TypeForm[Any] | None = None
 
     def __post_init__(self) -> None:
         name = self.name or getattr(self.agent, "name", None)
@@ -64,7 +74,7 @@ class Handoff(Generic[Deps, Output]):
             raise UsageError(message, "invalid_handoff", 'name it: Agent(..., name="billing"), or Handoff(..., name=)')
         if not callable(self.history) and self.history not in _HISTORIES:
             message = f"the history of a handoff can't be {self.history!r:.100}"
-            raise UsageError(message, "invalid_handoff", "give 'all', 'none' or a function of Messages")
+            raise UsageError(message, "invalid_handoff", "give 'all', 'none', 'summary' or a function of Messages")
         if self.when is not None and not callable(self.when):
             message = f"when of a handoff can't be {self.when!r:.100}"
             raise UsageError(message, "invalid_handoff", "give a function of a RunContext")
@@ -118,9 +128,16 @@ def _transfer(handoff: Handoff[Any, Any]) -> Tool[..., Any, Any]:
     def transfer(reason: str = "") -> str:  # noqa: ARG001 - for whoever reads the journal, and the agent that goes on
         return f"{handoff.name} goes on from here."
 
+    def transfer_with(details: Any) -> str:
+        return transfer(details)
+
+    function: Callable[..., str] = transfer
+    if handoff.input_type is not None:
+        transfer_with.__annotations__["details"] = handoff.input_type
+        function = transfer_with
     about = handoff.description or handoff.agent.description
     description = f"Hand the conversation over to {handoff.name}, who goes on with it. {about or ''}".strip()
-    tool: Tool[..., Any, Any] = Tool(transfer, name=handoff.tool_name, description=description, risk="safe", effects=[])
+    tool: Tool[..., Any, Any] = Tool(function, name=handoff.tool_name, description=description, risk="safe", effects=[])
     tool.hands_over = handoff
     return tool
 
@@ -149,13 +166,6 @@ def segment_of(first: Any, handoff: Handoff[Any, Any]) -> Any:
     found._plans, found._like = {}, None
     found._keyed()
     return found
-
-
-def none_of(options: Mapping[str, Any], whose: str) -> None:
-    """Raises a `UsageError` where a machine of another kind is to hand its run over."""
-    if options.get("handoffs"):
-        message = f"a {whose} does not hand its run over"
-        raise UsageError(message, "invalid_handoff", f"give the handoffs to an Agent that has the {whose} as a tool")
 
 
 def _both(first: Any, own: Any, name: str) -> Any:
@@ -196,9 +206,9 @@ def said_to(handoff: Handoff[Any, Any], result: Result[Any], prompt_at: int | No
     at = _request_in(result.messages) if prompt_at is None else prompt_at
     if handoff.history == "all":
         return result.messages._history, at
-    if handoff.history == "none":
-        return Messages(result.messages[at : at + 1])._history, 0
-    assert callable(handoff.history)  # noqa: S101 - looked at when it was made
+    if not callable(handoff.history):
+        notes = list(_notes(handoff, result, at))
+        return Messages([*notes, *result.messages[at : at + 1]])._history, len(notes)
     try:
         chosen = Messages(handoff.history(result.messages))
     except UsageError:
@@ -207,6 +217,22 @@ def said_to(handoff: Handoff[Any, Any], result: Result[Any], prompt_at: int | No
         message = f"the history of the handoff to {handoff.name!r} failed: {type(error).__name__}: {error}"
         raise UsageError(message, "handoff_failed", "give a function of Messages that gives messages") from error
     return chosen._history, _request_in(chosen)
+
+
+def _notes(handoff: Handoff[Any, Any], result: Result[Any], at: int) -> Iterator[Message]:
+    """What stands before the request of a segment that does not see all messages."""
+    from .messages import Message
+
+    if handoff.history == "summary":
+        from .roles import summarize
+
+        # The last two are the call that handed over, and its result.
+        rest = [message for place, message in enumerate(result.messages[:-2]) if place != at]
+        if rest:
+            yield Message.user(summarize(rest).words())
+    if handoff.input_type is not None:
+        made = [call for call in result.tool_calls if call.name == handoff.tool_name]
+        yield Message.user(f"{handoff.tool_name}: {dumps(made[-1].arguments, ensure_ascii=False)}")
 
 
 def _request_in(messages: Messages) -> int:

@@ -53,6 +53,22 @@ def elsewhere(name: str) -> Any:
     raise _missing(name, importing=importing)
 
 
+_LOOKED_IN = (
+    "errors",
+    "tools",
+    "guard",
+    "models",
+    "messages",
+    "result",
+    "run",
+    "events",
+    "hooks",
+    "monitor",
+    "testing",
+)
+"""Where a name that is not at the top is looked for."""
+
+
 def warn_moved(before: str, now: str, stacklevel: int) -> None:
     """Warns whoever uses something by its place before."""
     warnings.warn(f"{before} is now {now}", DeprecationWarning, stacklevel=stacklevel)
@@ -63,8 +79,11 @@ def _missing(name: str, *, importing: bool) -> Exception:
 
     import loopwright
 
+    rooms = [room for room in _LOOKED_IN if name in import_module(f"loopwright.{room}").__all__]
     near = [f"loopwright.{MOVED.get(each, each)}" for each in get_close_matches(name, [*dir(loopwright), *MOVED])]
     hint = f"; did you mean {' or '.join(near)}?" if near else ""
+    if rooms:
+        hint = f"; it is {' or '.join(f'loopwright.{room}.{name}' for room in rooms)}"
     if importing:
         # An `AttributeError` would be shown by no `from … import …`.
         return ImportError(f"cannot import name {name!r} from 'loopwright'{hint}", name="loopwright")

@@ -49,7 +49,7 @@ if TYPE_CHECKING:
     import os
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
-    from ._endpoints import ProviderEndpoint
+    from ._endpoints import ProviderEndpoint, Unreached
     from ._instrument import Instrumentation
     from ._output import OutputType
     from ._remember import Remembering
@@ -287,10 +287,11 @@ class Prepared(Generic[Deps, Output]):
         """Who acts beside the agent's own model, and after it."""
         self.roles = roles
         self._chains: dict[str, Any] = {}
+        self._unreached: list[Unreached] = []
         if roles is not None or acting is not None:
             from .roles import resolved
 
-            config, self._chains = resolved(roles, acting, dict(timeouts or {}), homes)
+            config, self._chains, self._unreached = resolved(roles, acting, dict(timeouts or {}), homes)
             self._config["roles"] = {**self._config.get("roles", {}), **config}
 
     def _take_toolsets(self) -> None:
@@ -306,24 +307,82 @@ class Prepared(Generic[Deps, Output]):
             self._places = kinds_of(self.tools, once, self._agents, lambda agent: agent._places)
             self._each_round = kinds_of(self.tools, always, self._agents, lambda agent: agent._each_round)
 
-    def _keyed(self) -> bool:
-        """Looks for the keys that were not there when the agent was made; raises `missing_key` where one is not. Gives
-        whether something has changed by that.
+    def _keyed(self) -> None:
+        """Looks for the keys and addresses that were not there when the agent was made. Raises a `UsageError`
+        (`missing_key`, `missing_endpoint`, `missing_setting`) that names each model which can't be reached.
+        """
+        found = self._reach_all()[0]
+        if found:
+            from ._endpoints import unreached_error
+
+            raise unreached_error(found)
+
+    def _reach_all(self) -> tuple[list[tuple[str, UsageError]], bool]:
+        """Reaches the models that could not be when the agent was made. Gives what went wrong, each with whose model it
+        is, and whether something has changed.
         """
         if self._like is not None:
-            changed: bool = self._like._keyed()
+            told: tuple[list[tuple[str, UsageError]], bool] = self._like._reach_all()
             self._endpoint, self._agents, self._unkeyed = self._like._endpoint, self._like._agents, None
-            return changed
-        before = self._endpoint
+            return told
+        found: list[tuple[str, UsageError]] = []
+        before, changed = self._endpoint, False
         if self._unkeyed is not None:
-            self._endpoint, self._unkeyed = self._unkeyed(), None
-            self._shared(before, self._endpoint)
-        changed = self._endpoint is not before
+            try:
+                self._endpoint, self._unkeyed = self._unkeyed(), None
+            except UsageError as error:
+                found.append(("", error))
+            else:
+                self._shared(before, self._endpoint)
+                changed = True
+        for each in [*self._unreached]:
+            try:
+                each.put(each.make())
+            except UsageError as error:
+                found.append((each.what, error))
+            else:
+                self._unreached.remove(each)
+                changed = True
         for agent in self._agents:
-            changed = agent._keyed() or changed
+            # One that is asked where this one is was told of already.
+            lacks, is_new = agent._reach_all()
+            found += [(f"the sub-agent {agent.name}, {what}".rstrip(", "), error) for what, error in lacks]
+            changed = changed or is_new
         if changed:
             self._plans = {}
-        return changed
+        return found + self._handed_lacks(), changed
+
+    def _embeds_with(self, embedder: Any) -> None:
+        """Looks whether a model that makes vectors can be reached."""
+        if callable(make := getattr(embedder, "endpoint", None)):
+            self._reachable("the embedder", embedder.name, make)
+
+    def _handed_lacks(self) -> list[tuple[str, UsageError]]:
+        """What the agents lack that a run may be handed over to."""
+        if not self._given.get("handoffs") or self._replaced is not None:
+            return []
+        from ._handoff import handoffs_of
+
+        return [
+            (f"the agent {handoff.agent.name}, {what}".rstrip(", "), error)
+            for handoff in handoffs_of(self._given["handoffs"])
+            for what, error in handoff.agent._reach_all()[0]
+        ]
+
+    def _reachable(self, what: str, model: str, make: Callable[[], _core.Endpoint] | None = None) -> _core.Endpoint:
+        """The endpoint of a model that may be asked later; one that stands in for it where it can't be reached yet."""
+        from ._endpoints import NOT_SET, Unreached, reached
+
+        make = make or partial(self._endpoint_at, model)
+        try:
+            return make()
+        except UsageError as error:
+            if error.code not in NOT_SET:
+                raise
+        what = f"{what} {model}"
+        if all(each.what != what for each in self._unreached):
+            self._unreached.append(Unreached(what, make, lambda _: None))
+        return reached(model)[0]
 
     def _shared(self, before: _core.Endpoint | None, now: _core.Endpoint | None) -> None:
         """Sub-agents that are asked where their agent is have its endpoint."""
@@ -376,7 +435,8 @@ class Prepared(Generic[Deps, Output]):
                 configs, agents = compose(self._agents, stream=stream, chains=self._chains, offered=offered)
                 config["children"] = {"agents": configs, **budget._of_children()}
             if self._escalate_to is not None:
-                there = self._endpoint_at(self._escalate_to) if ":" in self._escalate_to else self._endpoint
+                apart = ":" in self._escalate_to
+                there = self._reachable("escalate_to", self._escalate_to) if apart else self._endpoint
                 price, settings = self._price_and_settings(self._escalate_to, there)
                 config["choice"] = {**config["choice"], "escalate_price": price, "escalate_settings": settings}
             tools = {tool.name: tool for tool in offers}
@@ -409,7 +469,7 @@ class Prepared(Generic[Deps, Output]):
                 remember=self._remember,
                 recall=partial(self._recalled, budget=budget, stream=stream) if self._places else None,
             )
-            if self._escalate_to is not None:
+            if self._escalate_to is not None and ":" not in self._escalate_to:
                 # What can't be reached is said before the run that needs it.
                 plan.endpoint_of(self._escalate_to)
             if len(self._plans) > _KEPT_PLANS:

@@ -252,6 +252,8 @@ def override(agent: Any, changes: Mapping[str, Any], *, everywhere: bool) -> Ite
     entry: dict[str, Any] = {**around, "agent": base._changed(options) if options else base, "held": agent}
     if "model" in changes:
         entry["agent"]._replaced = changes["model"]
+        # Made while it was set up: by then nobody knew that it is another model.
+        entry["agent"]._plans = {}
     if "deps" in changes:
         entry["deps"] = changes["deps"]
     if everywhere:

@@ -143,12 +143,6 @@ class Running(Prepared[Deps, Output]):
             taken(whose, options, *but)
         agent = varied(self, options)
         agent._keyed()
-        if agent._given.get("handoffs") and agent._replaced is None:
-            from ._handoff import handoffs_of
-
-            # Whoever may go on later.
-            for handoff in handoffs_of(agent._given["handoffs"]):
-                handoff.agent._keyed()
         return agent, {name: options.get(name) for name in ("on_event", "journal", "signal")}
 
     def _driven(

@@ -85,10 +85,11 @@ def _plain(asked: Mapping[str, Any], timeouts: Mapping[str, float] | None) -> di
 def _lives(
     model: Any, asked: Mapping[str, Any], timeouts: Mapping[str, float] | None
 ) -> tuple[_core.Endpoint | None, Responds | None, Callable[[], _core.Endpoint] | None]:
-    """Where a model lives: at an endpoint, or it is an object of one's own. Where the key is not there yet, also who
-    makes the endpoint once it is.
+    """Where a model lives: at an endpoint, or it is an object of one's own. Where its key or address is not there yet,
+    also who makes the endpoint once it is.
     """
     from . import _options
+    from ._endpoints import reached
     from ._model import batch_of, continued_of, profile_of, rates_of, sent_headers
 
     if isinstance(model, str):
@@ -96,25 +97,17 @@ def _lives(
         _options.whole("the model's name", model)
         headers = dict(_options.names(asked["headers"] if asked["headers"] is not None else {}))
 
-        def endpoint(key: Any = asked["api_key"]) -> _core.Endpoint:
-            return _core.Endpoint(
-                model,
-                base_url=asked["base_url"],
-                api_key=key,
-                headers=sent_headers(asked["said"], headers),
-                profile=profile_of(asked["said"]),
-                batch=batch_of(asked["said"]),
-                continued=continued_of(asked["said"]),
-                **limits,
-            )
-
-        try:
-            return endpoint(), None, None
-        except UsageError as error:
-            if error.code != "missing_key":
-                raise
-        # It may come later: what else is wrong is said now.
-        return endpoint(lambda: ""), None, endpoint
+        endpoint, later = reached(
+            model,
+            base_url=asked["base_url"],
+            api_key=asked["api_key"],
+            headers=sent_headers(asked["said"], headers),
+            profile=profile_of(asked["said"]),
+            batch=batch_of(asked["said"]),
+            continued=continued_of(asked["said"]),
+            **limits,
+        )
+        return endpoint, None, later
     if isinstance(model, _core.Endpoint):
         # That of the agent whose sub-agent this one is.
         return model, None, None

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from functools import partial
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from . import _core
 from ._approval import LEVELS, Approval, Edit, Returned, is_answer
@@ -17,16 +18,42 @@ from ._plan import core_of
 from .errors import UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
     from typing import TypeAlias
 
+    from ._approval import Kind
     from ._driver import Driver
     from ._plan import Plan
 
     Answer: TypeAlias = bool | str | Edit | Returned
-    """Yes, no, the reason of a no, or other arguments; of work that is done elsewhere what it gave."""
+    """Yes, no, the reason of a no, or other arguments; of a call whose result is not known what it gave."""
 
-__all__ = ["SUSPENDS", "Answers", "approver", "external_name", "leave", "name_of", "person_of", "with_answers"]
+__all__ = [
+    "IN_DOUBT",
+    "SUSPENDS",
+    "Answers",
+    "approver",
+    "kind_of_work",
+    "leave",
+    "name_of",
+    "of_work",
+    "open_questions",
+    "path_of",
+    "person_of",
+    "with_answers",
+    "work_kind",
+]
+
+IN_DOUBT = "the call had started when the run broke off, and may have taken effect; shall it run again?"
+_ANSWERS: dict[str, tuple[tuple[type, ...], str]] = {
+    "approval": ((bool, str, Edit), "True, False, a reason for a no, or Edit({...})"),
+    "external": ((Returned,), "Returned(value)"),
+    "in_doubt": (
+        (bool, str, Returned),
+        "True to run it again, False or a reason, or Returned(value) with what it gave",
+    ),
+}
+"""What may be said to a question of a kind."""
 
 
 class Answers:
@@ -58,47 +85,39 @@ class Answers:
         if not self._given:
             return
         there = commands if isinstance(commands, list) else []
-        waits = [command for command in there if command.kind == "approve" or _elsewhere(run, plan, command)]
-        found = _core.suspended(core_of(run), waits)
-        questions: dict[str, tuple[_core.Command, str | None]] = {}
-        for command in () if found is None else found[1]:
-            if command.kind == "approve":
-                questions[name_of(run, command)] = command, command.hash
-            for call in _elsewhere(run, plan, command):
-                questions[_path_of(run, command.id or 0, call.call_id)] = command, None
+        questions = {each.name: each for each in open_questions(run, there, partial(kind_of_work, run, plan))}
         for name, answer in self._given.items():
-            shown, (question, hash_) = self._shown.get(name), questions.get(name, (None, None))
-            if self.stored and (question is None or shown is None or shown.hash != hash_):
+            shown, question = self._shown.get(name), questions.get(name)
+            if self.stored and (question is None or shown is None or shown.hash != question.hash):
                 # It was taken before, or is for another call by now.
                 continue
-            if question is None or (shown is not None and shown.hash != hash_):
+            if question is None or (shown is not None and shown.hash != question.hash):
                 waited = f"for {', '.join(map(repr, questions))}" if questions else "for none"
                 message = f"the run does not wait for an answer to the call {name!r:.100}: it waits {waited}"
                 raise UsageError(message, "no_such_call", "take the call_id of each of result.pending")
-            if isinstance(answer, Returned) != (question.kind == "execute"):
+            kinds, hint = _ANSWERS[question.kind]
+            if not isinstance(answer, kinds):
                 message = f"the answer to the call {name!r:.100} can't be {answer!r:.100}"
-                hint = "give Returned(value) for the kind 'external', and True, False or a reason for the others"
-                raise UsageError(message, "invalid_answers", hint)
-        self._in_order({name: question for name, (question, _) in questions.items()})
-        self._bound = {name: hash_ for name, (_, hash_) in questions.items()}
+                raise UsageError(message, "invalid_answers", f"its kind is {question.kind!r}: give {hint}")
+        self._in_order(questions)
+        self._bound = {name: question.hash for name, question in questions.items()}
 
-    def _in_order(self, questions: Mapping[str, _core.Command]) -> None:
+    def _in_order(self, questions: Mapping[str, Question]) -> None:
         """A machine puts its questions one after the other: an answer behind one without would be lost."""
         first: dict[int, str] = {}
         for name, question in questions.items():
-            machine = (question.id or 0) >> 32
+            machine = (question.command.id or 0) >> 32
             if name not in self._given:
                 # Where a person is there, the question is answered on the way.
-                if self.rest is None or question.kind == "execute":
+                if self.rest is None or question.kind == "external":
                     first.setdefault(machine, name)
-            elif machine in first:
+            elif machine in first and question.kind != "in_doubt":
                 message = f"the call {name!r} is decided on behind {first[machine]!r}, which has no answer"
                 raise UsageError(message, "answer_first", "answer that one, too, or it first")
 
-    def returned(self, name: str) -> Returned | None:
-        """What work gave that was done elsewhere, once; `None` if nothing."""
-        said = self._given.get(name)
-        return self._given.pop(name) if isinstance(said, Returned) else None
+    def said_of(self, name: str) -> Any:
+        """What was said of a call that nobody here is at, once; `None` if nothing."""
+        return self._given.pop(name, None)
 
     def answer_to(self, name: str, command: _core.Command) -> Any:
         """What a person said to a question, once; `None` if nothing."""
@@ -163,19 +182,69 @@ def person_of(approve: Any) -> Callable[[Any], Any] | None:
 
 def leave(driver: Driver) -> None:
     """Leaves a run that stands still: what it has reached is its outcome, and its questions are kept."""
-    questions = driver.questions
-    waits = {**questions.open, **{place[0]: command for place, command in questions.elsewhere.items()}}
+    open_, there = driver.questions.open, driver.questions.elsewhere
+    waits = {**open_, **{command_id: command for (command_id, _), command in there.items()}}
     found = _core.suspended(core_of(driver.run), list(waits.values()))
     if found is None:
         message = "the run can't be left while it waits for a person"
         raise UsageError(message, "not_suspended", "give Guard(approve=...) a function")
     driver.outcome, commands = found
-    questions.pending = [asked for command in commands for asked in _pending(driver, command)]
+    kind_of = partial(kind_of_work, driver.run, driver.plan)
+    driver.questions.pending = [_pending(driver, each) for each in _questions(driver.run, commands, there, kind_of)]
     driver.left = True
     if driver.holds:
         kept: Any = driver.run
-        kept.leave(questions.pending)
+        kept.leave(driver.questions.pending)
     driver.run.close()
+
+
+class Question(NamedTuple):
+    """A question of a run that stands still."""
+
+    kind: Kind
+    name: str
+    """What it is answered by."""
+    command: _core.Command
+    call: _core.Call
+
+    @property
+    def hash(self) -> str | None:
+        """What binds an answer to this very call."""
+        return self.command.hash if self.kind == "approval" else None
+
+
+def open_questions(
+    run: _core.Run, commands: Sequence[_core.Command], kind_of: Callable[[_core.Command, _core.Call], Kind | None]
+) -> list[Question]:
+    """The questions of a run that goes on with those open commands, and those behind them."""
+    waits = [
+        command
+        for command in commands
+        if command.kind == "approve" or (command.kind == "execute" and kind_of(command, command.calls[0]))
+    ]
+    found = _core.suspended(core_of(run), waits)
+    open_ = {(command.id, command.calls[0].call_id) for command in waits}
+    return [] if found is None else list(_questions(run, found[1], open_, kind_of))
+
+
+def _questions(
+    run: _core.Run,
+    commands: Iterable[_core.Command],
+    open_: Collection[tuple[int | None, str]],
+    kind_of: Callable[[_core.Command, _core.Call], Kind | None],
+) -> Iterator[Question]:
+    """The questions of commands: of a command that is open itself, those of its calls that are."""
+    begun = {command_id for command_id, _ in open_}
+    for command in commands:
+        if command.kind == "approve":
+            yield Question("approval", name_of(run, command), command, command.calls[0])
+            continue
+        for call in command.calls:
+            kind = kind_of(command, call)
+            # What has not begun is in no doubt.
+            is_ahead = kind == "external" and command.id not in begun
+            if kind is not None and (is_ahead or (command.id, call.call_id) in open_):
+                yield Question(kind, path_of(run, command.id or 0, call.call_id), command, call)
 
 
 def name_of(run: _core.Run, command: _core.Command) -> str:
@@ -185,68 +254,68 @@ def name_of(run: _core.Run, command: _core.Command) -> str:
     none to it.
     """
     command_id, call_id = command.id or 0, command.calls[0].call_id
-    name = _path_of(run, command_id, call_id)
+    name = path_of(run, command_id, call_id)
     return f"{name}#{(command.hash or '')[:8]}" if run.is_edited(command_id, call_id) else name
 
 
-def _path_of(run: _core.Run, command_id: int, call_id: str) -> str:
+def path_of(run: _core.Run, command_id: int, call_id: str) -> str:
+    """The name of a call: its id; of a sub-agent's, behind its path."""
     found = run.agent_of(command_id) if command_id >> 32 else None
     return call_id if found is None else f"{found[2]}/{call_id}"
 
 
-def external_name(driver: Driver, command_id: int, call_id: str) -> str:
-    """The name by which the result of work is given that is done elsewhere."""
-    return _path_of(driver.run, command_id, call_id)
-
-
-def _elsewhere(run: _core.Run, plan: Plan, command: _core.Command) -> list[_core.Call]:
-    """The calls of a command whose work is done elsewhere."""
-    if command.kind != "execute":
-        return []
-    found: list[_core.Call] = []
+def kind_of_work(run: _core.Run, plan: Plan, command: _core.Command, call: _core.Call) -> Kind | None:
+    """What a call waits for whose result is not known when a run goes on; `None` where it simply runs."""
     command_id = command.id or 0
     place = run.agent_of(command_id) if command_id >> 32 else None
-    tools = plan.tools if place is None else plan.agents[place[0]].tools
-    for call in command.calls:
-        tool = tools.get(call.name)
-        told = run.tool_of(command_id, call.name) if tool is None else None
-        if tool.is_deferred if tool is not None else told is not None and json.loads(told).get("deferred"):
-            found.append(call)
-    return found
+    tool = (plan.tools if place is None else plan.agents[place[0]].tools).get(call.name)
+    if tool is not None:
+        return work_kind(deferred=tool.is_deferred, idempotent=tool.idempotent)
+    told = json.loads(run.tool_of(command_id, call.name) or "null")
+    return None if told is None else work_kind(deferred=told.get("deferred"), idempotent=told.get("read_only"))
 
 
-def _pending(driver: Driver, command: _core.Command) -> list[Approval]:
-    if command.kind == "approve":
-        return [_question(driver, command)]
-    command_id, there = command.id or 0, driver.questions.elsewhere
-    is_open = any(known == command_id for known, _ in there)
-    calls = _elsewhere(driver.run, driver.plan, command)
-    agent, path = driver.who(command_id)
-    return [
-        Approval(
-            call.name,
-            call.arguments,
-            driver.tool(command_id, call.name).risk,
-            "its work is done elsewhere",
-            external_name(driver, command_id, call.call_id),
-            float("inf"),
-            around=driver.plan.around,
-            agent=agent,
-            path=path,
-            kind="external",
-        )
-        for call in calls
-        if not is_open or (command_id, call.call_id) in there
-    ]
+def work_kind(*, deferred: object, idempotent: object) -> Kind | None:
+    """What a call of such a tool waits for whose result is not known."""
+    return "external" if deferred else None if idempotent else "in_doubt"
 
 
-def _question(driver: Driver, command: _core.Command) -> Approval:
-    from ._driver._works import where_led
+def _pending(driver: Driver, question: Question) -> Approval:
+    command, call = question.command, question.call
+    if question.kind == "approval":
+        from ._driver._works import where_led
 
-    led = where_led(driver, command.id, command.calls[0])  # type: ignore[arg-type]
-    who = asker_of(driver, command)
-    asked = Approval.of(command, driver.run.now(), driver.plan.around, who, led=led)
-    return replace(asked, call_id=name_of(driver.run, command), expires_in=float("inf"))
+        led = where_led(driver, command.id, call)  # type: ignore[arg-type]
+        asked = Approval.of(command, driver.run.now(), driver.plan.around, asker_of(driver, command), led=led)
+        return replace(asked, call_id=question.name, expires_in=None)
+    why = IN_DOUBT if question.kind == "in_doubt" else "its work is done elsewhere"
+    return of_work(driver, command, call, why, name=question.name, kind=question.kind)
+
+
+def of_work(
+    driver: Driver,
+    command: _core.Command,
+    call: _core.Call,
+    why: str,
+    *,
+    name: str,
+    kind: Kind,
+    seconds: float | None = None,
+) -> Approval:
+    """The question of a call whose result is not known."""
+    agent, path = asker_of(driver, command)
+    return Approval(
+        call.name,
+        call.arguments,
+        driver.tool(command.id, call.name).risk,
+        why,
+        name,
+        seconds,
+        around=driver.plan.around,
+        agent=agent,
+        path=path,
+        kind=kind,
+    )
 
 
 def _rank(risk: str | None) -> int:

@@ -58,6 +58,7 @@ _NONE: ModelSettings = {}
     **dict.fromkeys(("run_stream", "run_stream_events", "astream", "stream_events", "iter"), "stream(...)"),
     **dict.fromkeys(("tool_plain", "tool"), "@tool of loopwright, and Agent(tools=[...])"),
     **dict.fromkeys(("as_tool", "to_tool"), "Agent(agents=[...]) of the one that calls it"),
+    no_real_requests="with loopwright.testing.no_real_requests():",
     bind_tools="Agent(tools=[...])",
     with_structured_output="Agent(output_type=...)",
     system_prompt="Agent(instructions=[function])",
@@ -206,8 +207,9 @@ class Agent(Running[Deps, Output]):
         return override(self, changes, everywhere=everywhere)
 
     def check(self) -> list[str]:
-        """Looks at once for what a run would look for: raises `missing_key` where a key is not there. Gives what is not
-        known of the model, in words: its price, its window.
+        """Looks at once for what a run would look for: raises `missing_key`, `missing_endpoint` or `missing_setting`
+        with all models that lack one, fallbacks, roles, sub-agents and handoffs too. Gives what is not known of the
+        model, in words: its price, its window.
         """
         self._keyed()
         return self._unknown()

@@ -231,6 +231,10 @@ class ModelEmbedder:
         self._model = _model(model, None, None)
         self.name = self._model.name
 
+    def endpoint(self) -> _core.Endpoint:
+        """Where the model lives; raises a `UsageError` where its key or address is not set."""
+        return self._model._endpoint(self._model.api_key)  # noqa: SLF001 - ours
+
     def __call__(self, texts: list[str]) -> list[list[float]]:
         return embed_sync(self._model, texts, batch=self._batch)
 

@@ -9,36 +9,37 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from . import _core
-from ._handoff import none_of
+from ._agent_based import AgentBased, keeps_options
 from ._model import is_model, machine_settings, only_first
 from ._observe import GroundedStats, Observer
 from ._options import functions, settings, written
 from ._run_options import varied
-from ._words import takes_no_others
-from .agent import OPTIONS, Agent, RunStream
+from .agent import Agent, RunStream
 from .citations import CitationCheck, check_citations
 from .errors import UsageError
 from .result import Messages, Source
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
+    from typing import TypeAlias
 
-    from typing_extensions import Self
+    from typing_extensions import Self, Unpack
 
-    from ._continue import OnDivergence
+    from ._agent_based import AgentOptions
     from ._model import Model
     from ._plan import Plan
-    from ._suspend import Answer
+    from ._run_options import RunOptions
+    from ._sync_stream import SyncStream
     from .budget import Budget
-    from .events import Event
     from .memory import Memory
     from .messages import Message
     from .models import Responds
     from .result import Result
     from .roles import Role
-    from .signal import Signal
-    from .tools import Tool, ToolSet
+    from .tools import Tool
     from .tools._offered import Offered
+
+    History: TypeAlias = Messages | Sequence[Message | Mapping[str, Any] | str] | None
 
 __all__ = ["CitationCheck", "Grounded", "GroundedStats", "Source", "check_citations"]
 
@@ -46,7 +47,7 @@ __all__ = ["CitationCheck", "Grounded", "GroundedStats", "Source", "check_citati
 _SOURCES = 1_000
 
 
-class Grounded:
+class Grounded(AgentBased["Result[str]"]):
     """Answers questions from folders, a conversation and tools: gather, act, verify.
 
     ::
@@ -81,10 +82,12 @@ class Grounded:
         gather: How much is read and handed on: `file_sources`, `per_file`, `source_chars`, `total_chars`,
             `thread_messages`, `extensions`, `max_files`, …; `"wide"` for a whole repository.
         lengths: How long answers usually are, in characters: `short`, `long`, `long_question`.
-        options: All other options of `Agent`, but no `output_type`.
+        options: Those of `Agent`: `instructions`, `settings`, `budget`, `guard`, `journal`, …; but no `output_type`.
+
+    It has the words of an agent, too: `clone`, `override`, `check`, `resume`, `fork`, and `RunOptions` for each run.
     """
 
-    @takes_no_others("Grounded", (*OPTIONS, "session", "after"))
+    @keeps_options("Grounded")
     def __init__(
         self,
         model: str | Model | Responds | Role,
@@ -99,15 +102,8 @@ class Grounded:
         gather: Mapping[str, Any] | str | None = None,
         lengths: Mapping[str, int] | None = None,
         embedder: Callable[[list[str]], Any] | str | Model | None = None,
-        **options: Any,
+        **options: Unpack[AgentOptions],
     ) -> None:
-        if options.get("output_type") is not None:
-            message = "a grounded answer is text: it has no output_type"
-            raise UsageError(message, "invalid_option", "use Agent for typed output")
-        for option in ("session", "after"):
-            if options.get(option) is not None:
-                message = f"{option} is about what is remembered, and grounded answers are not"
-                raise UsageError(message, "invalid_option", "Agent remembers; Memory.remember keeps what you like")
         recalled = _recalled(user, recall)
         folders, asked = _split(sources, user, recalled)
         if memory is not None and recall is not False:
@@ -126,7 +122,6 @@ class Grounded:
         if judge is not None:
             rules["judge"] = _judge_config(judge)
         self._observer = Observer()
-        none_of(options, "Grounded")
         self._agent = _GroundedAgent(
             model, tuple(folders), rules, gatherers=tuple(asked), judge=judge, tools=functions(tools), **options
         )
@@ -140,24 +135,10 @@ class Grounded:
         return self._observer.stats
 
     @property
-    def model(self) -> str:
-        """How the model is shown; never holds a key."""
-        return self._agent.model
-
-    @property
     def sources(self) -> tuple[str, ...]:
         """The folders and files that are searched."""
-        return self._agent.folders
-
-    @property
-    def tools(self) -> ToolSet:
-        """The tools."""
-        return self._agent.tools
-
-    @property
-    def budget(self) -> Budget:
-        """What a run may use."""
-        return self._agent.budget
+        agent: _GroundedAgent = self._agent
+        return agent.folders
 
     def __repr__(self) -> str:
         return f"<Grounded {self.model} sources={list(self.sources)}>"
@@ -165,175 +146,94 @@ class Grounded:
     async def run(
         self,
         question: str,
-        history: Messages | Sequence[Message | Mapping[str, Any] | str] | None = None,
+        history: History = None,
         *,
         context: Mapping[str, str] | None = None,
         deps: Any = None,
-        budget: Budget | None = None,
-        on_event: Callable[[Event], Any] | None = None,
-        journal: str | os.PathLike[str] | bool | None = None,
-        signal: Signal | None = None,
+        **options: Unpack[RunOptions[Any]],
     ) -> Result[str]:
         """Answers `question`, in the caller's task.
 
         Args:
             question: The question.
-            history: What was said before: `result.messages` of an earlier run, messages in the canonical form, or
-                plain texts. It is searched, too.
+            history: What was said before: `result.messages` of an earlier run, a list of messages, or plain texts. It
+                is searched, too.
             context: Who asks, where, in which trace (`user`, `channel`, `thread`, `trace`, …): kept in the journal.
             deps: What tools get as `context.deps`.
-            budget: What this run may use.
-            on_event: Called with each event; drafts stream as `TextDelta` and come whole as `Draft`.
-            journal: As for `Agent.run`.
-            signal: Ends the run from outside.
+            options: `RunOptions`, as for `Agent.run`, but no `session`. Drafts stream as `TextDelta` and come whole as
+                `Draft`.
 
         `result.final` is there only if it passed (`stop_reason` `"verified"`, or `"abstained"` where the answer is that
         the sources do not hold it). Otherwise `result.message` is for people and `result.best_draft` for whoever wants
         to see it. Raises a `LoopwrightError` with the partial result if an error ended the run, for instance
         `folder_not_found`.
         """
-        agent = self._for(context)
+        agent, given = self._asked("run", history, context, options)
         with self._seen() as seen:
-            result = seen.result = await agent.run(
-                question,
-                messages=_messages(history),
-                deps=deps,
-                budget=budget,
-                on_event=on_event,
-                journal=journal,
-                signal=signal,
-            )
+            result: Result[str] = await agent.run(question, deps=deps, **given)
+            seen.result = result
         return result
 
     def run_sync(
         self,
         question: str,
-        history: Messages | Sequence[Message | Mapping[str, Any] | str] | None = None,
+        history: History = None,
         *,
         context: Mapping[str, str] | None = None,
         deps: Any = None,
-        budget: Budget | None = None,
-        on_event: Callable[[Event], Any] | None = None,
-        journal: str | os.PathLike[str] | bool | None = None,
-        signal: Signal | None = None,
+        **options: Unpack[RunOptions[Any]],
     ) -> Result[str]:
         """`run` without asyncio: in scripts, threads, tests, and inside a notebook's running loop."""
-        agent = self._for(context)
+        agent, given = self._asked("run_sync", history, context, options)
         with self._seen() as seen:
-            result = seen.result = agent.run_sync(
-                question,
-                messages=_messages(history),
-                deps=deps,
-                budget=budget,
-                on_event=on_event,
-                journal=journal,
-                signal=signal,
-            )
+            result: Result[str] = agent.run_sync(question, deps=deps, **given)
+            seen.result = result
         return result
 
     def stream(
         self,
         question: str,
-        history: Messages | Sequence[Message | Mapping[str, Any] | str] | None = None,
+        history: History = None,
         *,
         context: Mapping[str, str] | None = None,
         deps: Any = None,
-        budget: Budget | None = None,
-        journal: str | os.PathLike[str] | bool | None = None,
-        signal: Signal | None = None,
+        **options: Unpack[RunOptions[Any]],
     ) -> RunStream[str]:
         """The events of a run as they happen: phases, drafts, tools, and `RunFinished` at the end."""
-        return self._for(context).stream(
-            question, messages=_messages(history), deps=deps, budget=budget, journal=journal, signal=signal
-        )
+        agent, given = self._asked("stream", history, context, options)
+        return agent.stream(question, deps=deps, **given)
 
-    async def resume(
+    def stream_sync(
         self,
-        source: Result[Any] | str | os.PathLike[str],
-        answers: Mapping[str, Answer] | None = None,
+        question: str,
+        history: History = None,
         *,
-        run: str | None = None,
-        answer: str | None = None,
-        on_divergence: OnDivergence = "error",
+        context: Mapping[str, str] | None = None,
         deps: Any = None,
-        on_event: Callable[[Event], Any] | None = None,
-        signal: Signal | None = None,
-    ) -> Result[str]:
-        """Goes on with a run that broke off; see `Agent.resume`."""
-        return await self._agent.resume(
-            source,
-            answers,
-            run=run,
-            answer=answer,
-            on_divergence=on_divergence,
-            deps=deps,
-            on_event=on_event,
-            signal=signal,
-        )
-
-    def resume_sync(
-        self,
-        source: Result[Any] | str | os.PathLike[str],
-        answers: Mapping[str, Answer] | None = None,
-        *,
-        run: str | None = None,
-        answer: str | None = None,
-        on_divergence: OnDivergence = "error",
-        deps: Any = None,
-        on_event: Callable[[Event], Any] | None = None,
-        signal: Signal | None = None,
-    ) -> Result[str]:
-        """`resume` without asyncio."""
-        return self._agent.resume_sync(
-            source,
-            answers,
-            run=run,
-            answer=answer,
-            on_divergence=on_divergence,
-            deps=deps,
-            on_event=on_event,
-            signal=signal,
-        )
-
-    def fork_sync(
-        self,
-        source: str | os.PathLike[str],
-        at: int,
-        *,
-        run: str | None = None,
-        prompt: str | None = None,
-        tool_result: str | None = None,
-        deps: Any = None,
-        on_event: Callable[[Event], Any] | None = None,
-        journal: str | os.PathLike[str] | bool | None = None,
-        signal: Signal | None = None,
-    ) -> Result[str]:
-        """A new run that begins as another one did; see `Agent.fork`."""
-        return self._agent.fork_sync(
-            source,
-            at,
-            run=run,
-            prompt=prompt,
-            tool_result=tool_result,
-            deps=deps,
-            on_event=on_event,
-            journal=journal,
-            signal=signal,
-        )
-
-    def about(self, metadata: Mapping[str, Any]) -> None:
-        """What the first line of each journal says from now on about whose run it is; anything that JSON can hold."""
-        self._agent = varied(self._agent, {"metadata": metadata})
+        **options: Unpack[RunOptions[Any]],
+    ) -> SyncStream[str]:
+        """`stream` without asyncio."""
+        agent, given = self._asked("stream_sync", history, context, options)
+        return agent.stream_sync(question, deps=deps, **given)
 
     def _seen(self) -> _Seen:
         return _Seen(self._observer)
 
-    def _for(self, context: Mapping[str, str] | None) -> _GroundedAgent:
-        if not context:
-            return self._agent
-        agent = copy.copy(self._agent)
-        agent.label({str(key): str(value) for key, value in context.items()})
-        return agent
+    def _asked(
+        self, whose: str, history: History, context: Mapping[str, str] | None, options: Mapping[str, Any]
+    ) -> tuple[_GroundedAgent, Any]:
+        """Who is asked, and the options of its run."""
+        self._check(whose, options)
+        given = dict(options)
+        if history is not None:
+            if given.get("messages") is not None:
+                raise UsageError("history and messages are the same", "invalid_option", "give one of them")
+            given["messages"] = _messages(history)
+        agent: _GroundedAgent = varied(self._agent, {})
+        if context:
+            agent = copy.copy(agent)
+            agent.label({str(key): str(value) for key, value in context.items()})
+        return agent, given
 
 
 class _Seen:
@@ -374,15 +274,20 @@ class _GroundedAgent(Agent[Any, str]):
         super().__init__(model, **options)
 
     def _plan(self, budget: Budget, *, stream: bool, offered: Offered | None = None) -> Plan:
-        if is_model(self._judge):
-            self._named(self._judge)
+        # Where an `override` gives another model, no real one is asked.
+        judge = self._judge if self._replaced is None else None
+        name = self._named(judge) if is_model(judge) else judge
+        if isinstance(name, str) and ":" in name:
+            self._reachable("the judge", name)
+        for each in self._gatherers:
+            self._embeds_with(getattr(each, "embedder", None))
         plan = super()._plan(budget, stream=stream, offered=offered)
         plan.gatherers = self._gatherers
         plan.contained = True
-        if self._judge is not None:
+        if judge is not None:
             plan.chooses = True
-            if not isinstance(self._judge, str) and not is_model(self._judge):
-                plan.own_models = {_judge_name(self._judge): self._judge}
+            if not isinstance(judge, str) and not is_model(judge):
+                plan.own_models = {_judge_name(judge): judge}
         return plan
 
     @property
@@ -396,7 +301,8 @@ class _GroundedAgent(Agent[Any, str]):
         self._rules = {**self._rules, "labels": labels}
 
     def _machine(self, turn: dict[str, Any]) -> _core.MachineConfig:
-        return _core.MachineConfig.grounded(written({"turn": turn, **self._rules}))
+        rules = {name: rule for name, rule in self._rules.items() if name != "judge" or self._replaced is None}
+        return _core.MachineConfig.grounded(written({"turn": turn, **rules}))
 
 
 _RECALL = {"hits": (1, 100), "characters": (1, 20_000), "timeout": (0.001, 3_600)}
@@ -510,8 +416,8 @@ def _judge_name(judge: Any) -> str:
     return f"judge {getattr(judge, 'name', None) or type(judge).__name__}"
 
 
-def _messages(history: Messages | Sequence[Message | Mapping[str, Any] | str] | None) -> Any:
-    if history is None or isinstance(history, Messages):
+def _messages(history: Messages | Sequence[Message | Mapping[str, Any] | str]) -> Any:
+    if isinstance(history, Messages):
         return history
     if isinstance(history, str):
         history = [history]

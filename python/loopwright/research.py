@@ -19,6 +19,7 @@ held against its sources all the same.
 
 from __future__ import annotations
 
+import copy
 import html
 import json
 import os
@@ -27,15 +28,14 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any, cast
 
 from . import _core
+from ._agent_based import AgentBased, keeps_options
 from ._dataclasses import dataclass, field, fields
 from ._embedders import embedder_of
-from ._handoff import none_of
 from ._lookups import Lookups
 from ._model import is_model
 from ._options import functions, settings, written
 from ._run_options import varied
-from ._words import takes_no_others
-from .agent import OPTIONS, Agent, RunStream
+from .agent import Agent, RunStream
 from .analysis import Z
 from .budget import Budget
 from .errors import UsageError
@@ -44,16 +44,16 @@ from .result import Result
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from typing_extensions import Self
+    from typing_extensions import Self, Unpack
 
-    from ._continue import OnDivergence
+    from ._agent_based import AgentOptions
     from ._driver import Driver
     from ._model import Model
     from ._plan import Plan
-    from .events import Event
+    from ._run_options import RunOptions
+    from ._sync_stream import SyncStream
     from .models import Responds
     from .roles import Role
-    from .signal import Signal
     from .tools import Tool
     from .tools._offered import Offered
 
@@ -113,7 +113,7 @@ class ResearchResult(Result[str]):
         return _core.render_report(json.dumps(self.report), style, form)
 
 
-class Research:
+class Research(AgentBased["ResearchResult"]):
     """Researches questions in cycles: plan & critique, act, analyse & update, until there is enough; then a report.
 
     ::
@@ -158,10 +158,15 @@ class Research:
         analyser: Who judges what a cycle was worth: a function of the state that gives a dict with `coverage` (topics
             to numbers from 0 to 1, which gain and trend are made of) and `enough` (why it ends, in words, or
             `True`; `False` to go on in spite of the rules). What it leaves out is measured.
-        options: Options of `Agent`: `budget`, `settings`, `guard`, `journal`, ….
+        options: Those of `Agent`: `instructions`, `settings`, `budget`, `guard`, `journal`, …; but no `output_type` and
+            no `memory`.
+
+    It has the words of an agent, too: `clone`, `override`, `check`, `resume`, `fork`, and `RunOptions` for each run.
     """
 
-    @takes_no_others("Research", (*OPTIONS, "user", "session", "after"))
+    _without = ("messages", "session")
+
+    @keeps_options("Research", "memory", "user")
     def __init__(
         self,
         model: str | Model | Responds | Role = _OFFLINE,
@@ -182,16 +187,8 @@ class Research:
         prompts: Mapping[str, str] | None = None,
         planner: Callable[[dict[str, Any]], Any] | None = None,
         analyser: Callable[[dict[str, Any]], Any] | None = None,
-        **options: Any,
+        **options: Unpack[AgentOptions],
     ) -> None:
-        if options.get("output_type"):
-            raise UsageError("a research has no output_type", "invalid_option", "use Agent for typed output")
-        for option in ("memory", "user", "session", "after"):
-            if options.get(option) is not None:
-                message = f"{option} is about memory, and a research neither recalls nor is remembered"
-                raise UsageError(
-                    message, "invalid_option", "search=[...] takes any function of the query, corpus= texts"
-                )
         tools = functions(tools)
         if tools and _is_offline(model):
             raise UsageError("without a model nobody calls tools", "invalid_option", "give Research a model")
@@ -221,7 +218,6 @@ class Research:
             rules["own"] = own
         if tools and not providers:
             rules["without_search"] = True
-        none_of(options, "Research")
         self._agent = _ResearchAgent(
             model,
             Lookups(providers, fetch, vectors, parts, 600.0 if corpus is not None else 0.0),
@@ -230,111 +226,75 @@ class Research:
             **options,
         )
 
-    @property
-    def model(self) -> str:
-        """How the model is shown; never holds a key."""
-        return self._agent.model
-
-    @property
-    def budget(self) -> Budget:
-        """What a run may use."""
-        return self._agent.budget
-
     def __repr__(self) -> str:
         return f"<Research {self.model}>"
 
-    def about(self, metadata: Mapping[str, Any]) -> None:
-        """What the first line of each journal says from now on about whose run it is; anything that JSON can hold."""
-        self._agent = varied(self._agent, {"metadata": metadata})
-
-    def _asked(self, query: str | None) -> str:
-        """The question, or that of the state which this goes on with."""
-        return self._query if query is None else query
+    def _asked(
+        self, whose: str, query: str | None, style: str | None, options: Mapping[str, Any]
+    ) -> tuple[Any, str, Any]:
+        """Who is asked, the question (or that of the state which this goes on with), and the options of the run."""
+        self._check(whose, options)
+        return varied(self._agent, {}).styled(style), self._query if query is None else query, options
 
     async def run(
         self,
         query: str | None = None,
         style: str | None = None,
         *,
-        budget: Budget | None = None,
-        on_event: Callable[[Event], Any] | None = None,
-        journal: str | os.PathLike[str] | bool | None = None,
-        signal: Signal | None = None,
+        deps: Any = None,
+        **options: Unpack[RunOptions[Any]],
     ) -> ResearchResult:
         """Researches `query`, in the caller's task.
 
         Args:
             query: The question. Nothing changes it on the way. Where the research goes on with a `state`, that one's.
             style: How the report is written out; `result.render` gives the other styles.
-            budget: What this run may use.
-            on_event: Called with each event: `PhaseStarted`, `PhaseFinished`, `Status`, `SearchCompleted`, `Draft`, ….
-            journal: As for `Agent.run`.
-            signal: Ends the run from outside.
+            deps: What tools get as `context.deps`.
+            options: `RunOptions`, as for `Agent.run`, but no `messages` and no `session`. Events are `PhaseStarted`,
+                `PhaseFinished`, `Status`, `SearchCompleted`, `Draft`, ….
 
         Limits raise nothing: the report is made of what was found until then, and says so (`stop_reason`, and
         `report["stopped"]`). Where nothing was found the `stop_reason` is `"abstained"`. Raises a `LoopwrightError`
         if the question can't be embedded, if the model never answers, or if every search fails.
         """
-        agent = self._agent.styled(style)
-        result = await agent.run(self._asked(query), budget=budget, on_event=on_event, journal=journal, signal=signal)
-        return cast("ResearchResult", result)
+        agent, asked, given = self._asked("run", query, style, options)
+        return cast("ResearchResult", await agent.run(asked, deps=deps, **given))
 
     def run_sync(
         self,
         query: str | None = None,
         style: str | None = None,
         *,
-        budget: Budget | None = None,
-        on_event: Callable[[Event], Any] | None = None,
-        journal: str | os.PathLike[str] | bool | None = None,
-        signal: Signal | None = None,
+        deps: Any = None,
+        **options: Unpack[RunOptions[Any]],
     ) -> ResearchResult:
         """`run` without asyncio: in scripts, threads, tests, and inside a notebook's running loop."""
-        agent = self._agent.styled(style)
-        result = agent.run_sync(self._asked(query), budget=budget, on_event=on_event, journal=journal, signal=signal)
-        return cast("ResearchResult", result)
+        agent, asked, given = self._asked("run_sync", query, style, options)
+        return cast("ResearchResult", agent.run_sync(asked, deps=deps, **given))
 
     def stream(
         self,
         query: str | None = None,
         style: str | None = None,
         *,
-        budget: Budget | None = None,
-        journal: str | os.PathLike[str] | bool | None = None,
-        signal: Signal | None = None,
+        deps: Any = None,
+        **options: Unpack[RunOptions[Any]],
     ) -> ResearchStream:
         """The events of a run as they happen: phases, status, searches, drafts, and `RunFinished` at the end."""
-        agent = self._agent.styled(style)
-        stream = agent.stream(self._asked(query), budget=budget, journal=journal, signal=signal)
-        return cast("ResearchStream", stream)
+        agent, asked, given = self._asked("stream", query, style, options)
+        return cast("ResearchStream", agent.stream(asked, deps=deps, **given))
 
-    async def resume(
+    def stream_sync(
         self,
-        source: Result[Any] | str | os.PathLike[str],
+        query: str | None = None,
+        style: str | None = None,
         *,
-        run: str | None = None,
-        on_divergence: OnDivergence = "error",
-        on_event: Callable[[Event], Any] | None = None,
-        signal: Signal | None = None,
-    ) -> ResearchResult:
-        """Goes on with a run that broke off, in the middle of a cycle too; see `Agent.resume`."""
-        result = await self._agent.resume(
-            source, run=run, on_divergence=on_divergence, on_event=on_event, signal=signal
-        )
-        return cast("ResearchResult", result)
-
-    def resume_sync(
-        self,
-        source: Result[Any] | str | os.PathLike[str],
-        *,
-        run: str | None = None,
-        on_divergence: OnDivergence = "error",
-        on_event: Callable[[Event], Any] | None = None,
-        signal: Signal | None = None,
-    ) -> ResearchResult:
-        """`resume` without asyncio."""
-        result = self._agent.resume_sync(source, run=run, on_divergence=on_divergence, on_event=on_event, signal=signal)
-        return cast("ResearchResult", result)
+        deps: Any = None,
+        **options: Unpack[RunOptions[Any]],
+    ) -> SyncStream[str]:
+        """`stream` without asyncio."""
+        agent, asked, given = self._asked("stream_sync", query, style, options)
+        return cast("SyncStream[str]", agent.stream_sync(asked, deps=deps, **given))
 
 
 class _ResearchAgent(Agent[Any, str]):
@@ -352,18 +312,16 @@ class _ResearchAgent(Agent[Any, str]):
 
     def styled(self, style: str | None) -> _ResearchAgent:
         """The same with another style."""
-        if style is None or style == self._rules["style"]:
-            return self
-        import copy
+        return self if style is None or style == self._rules["style"] else self._with_rules(style=_style(style))
 
+    def _with_rules(self, **rules: Any) -> _ResearchAgent:
         agent = copy.copy(self)
-        agent.restyle(_style(style))
+        agent.__dict__.update(_plans={}, _rules={**self._rules, **rules})
         return agent
 
-    def restyle(self, style: str) -> None:
-        """Another style from now on."""
-        self._plans = {}
-        self._rules = {**self._rules, "style": style}
+    def _changed(self, changes: Mapping[str, Any]) -> Any:
+        other: _ResearchAgent = super()._changed(changes)
+        return other._with_rules(without_model=_is_offline(other._given["model"]))
 
     def _machine(self, turn: dict[str, Any]) -> _core.MachineConfig:
         return _core.MachineConfig.research(written({"turn": turn, **self._rules}))
@@ -371,6 +329,7 @@ class _ResearchAgent(Agent[Any, str]):
     def _plan(self, budget: Budget, *, stream: bool, offered: Offered | None = None) -> Plan:
         plan = super()._plan(budget, stream=stream, offered=offered)
         plan.lookups = self._lookups
+        self._embeds_with(self._lookups.embed)
         plan.contained = True
         return plan
 

@@ -467,8 +467,7 @@ def _calls_of(data: Mapping[str, Any]) -> list[ToolCall]:
 
 def _asking(pending: Iterable[Approval]) -> dict[str, Any]:
     """The questions of a run that was left, as plain data."""
-    # JSON has no infinity.
-    asked = [{**_fields_of(each), "expires_in": None} for each in pending]
+    asked = [_fields_of(each) for each in pending]
     return {"pending": asked} if asked else {}
 
 
@@ -478,7 +477,7 @@ def _asked_of(data: Mapping[str, Any]) -> Approval:
 
     several = {name: tuple(data[name]) for name in ("rules", "touches", "around")}
     span = None if data["span"] is None else tuple(data["span"])
-    return Approval(**{**data, **several, "span": span, "expires_in": float("inf")})
+    return Approval(**{**data, **several, "span": span})
 
 
 def _told_of(data: Mapping[str, Any]) -> dict[str, Any]:

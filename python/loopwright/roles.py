@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 
 from . import _core
 from ._dataclasses import dataclass, field, replace
-from ._endpoints import ASKED, Serving, endpoint_of, flat, served_by, with_endpoint
+from ._endpoints import ASKED, Serving, Unreached, chain_of, endpoint_of, flat, with_endpoint
 from ._fields import each_of, made
 from ._json import read
 from ._model import Model, is_model
@@ -493,31 +493,30 @@ def _responds(given: object) -> bool:
 
 def resolved(
     roles: Roles | None, executor: Role | None, timeouts: Mapping[str, float], homes: Sequence[ProviderEndpoint]
-) -> tuple[dict[str, Any], dict[str, list[Serving]]]:
-    """What the machine knows of the roles, and where their models live."""
+) -> tuple[dict[str, Any], dict[str, list[Serving]], list[Unreached]]:
+    """What the machine knows of the roles, where their models live, and which can't be reached yet."""
+    unreached: list[Unreached] = []
     config: dict[str, Any] = {}
     chains: dict[str, list[Serving]] = {}
     if roles is not None and not isinstance(roles, Roles):
         message = f"roles are Roles, not {type(roles).__name__}"
         raise UsageError(message, "invalid_option", "give Roles(summarizer=..., sanity=..., supervisor=...)")
     if executor is not None and executor.fallback:
-        served = [served_by(role, timeouts) for role in replace(executor, model=None)._models(homes)]
-        chains["executor"] = [serving for serving, _ in served]
-        config["fallback"] = [known for _, known in served]
+        models = replace(executor, model=None)._models(homes)
+        chains["executor"], config["fallback"] = chain_of("the fallback", models, timeouts, unreached)
     for name in ("summarizer", "sanity", "supervisor"):
         role = roles.role(name) if roles is not None else None
         if role is None:
             continue
         role = role._flat()
         limits = {} if role.timeout is None else {"total": role.timeout}
-        served = [served_by(each, limits) for each in role._models(homes)]
+        chains[name], known = chain_of(f"the {name}'s model", role._models(homes), limits, unreached)
         if role.model is not None and role.model != RULES:
             # How the first is asked stands in the settings of the role.
-            served[0] = served[0][0], {key: value for key, value in served[0][1].items() if key not in ASKED}
-        chains[name] = [serving for serving, _ in served]
-        settings = {**role._settings(), "chain": [known for _, known in served]}
+            known[0] = {key: value for key, value in known[0].items() if key not in ASKED}
+        settings = {**role._settings(), "chain": known}
         config[name] = settings if name == "summarizer" else _around(name, role, settings)
-    return config, chains
+    return config, chains, unreached
 
 
 _ROLE_DEFAULTS: dict[str, dict[str, Any]] = {

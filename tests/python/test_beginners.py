@@ -167,3 +167,17 @@ def test_a_stream_for_the_other_kind_of_loop_says_so() -> None:
         list(agent.stream("Go."))  # type: ignore[call-overload]
     with pytest.raises(TypeError, match=r"plain `for`; in an event loop use agent\.stream\("):
         aiter(agent.stream_sync("Go."))  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("name", "room"),
+    [("Returned", "guard"), ("NoOutput", "errors"), ("ScriptedModel", "testing"), ("TextDelta", "events")],
+)
+def test_a_name_of_a_room_that_is_looked_for_at_the_top_is_told(name: str, room: str) -> None:
+    with pytest.raises(ImportError, match=f"it is loopwright.{room}.{name}"):
+        exec(f"from loopwright import {name}", {})  # noqa: S102 - a line of a beginner
+
+
+def test_no_real_requests_of_an_agent_says_where_it_is() -> None:
+    with pytest.raises(AttributeError, match=r"loopwright\.testing\.no_real_requests"):
+        _ = Agent("ollama:m").no_real_requests  # type: ignore[attr-defined]

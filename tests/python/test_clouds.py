@@ -116,14 +116,19 @@ def test_a_cloud_is_asked_at_its_address_with_the_credentials_of_the_environment
         ("bedrock:m", {"AWS_REGION": "eu-west-1", "AWS_PROFILE": "nobody"}, "invalid_credentials", "nobody"),
     ],
 )
-def test_what_lacks_is_told_when_the_agent_is_made(
+def test_what_lacks_is_told_when_a_run_begins_and_by_check(
     monkeypatch: pytest.MonkeyPatch, model: str, environment: dict[str, str], code: str, says: str
 ) -> None:
     for name, value in environment.items():
         monkeypatch.setenv(name, value)
-    with pytest.raises(UsageError) as caught:
-        Agent(model).run_sync("x")
-    assert caught.value.code == code and says in str(caught.value)
+    later = code != "invalid_credentials"
+    agents = (Agent(model), Agent(Model("ollama:x", fallback=[model]))) if later else ()
+    attempts = [way for one in agents for way in (one.check, lambda one=one: one.run_sync("x"))]
+    for attempt in attempts or [lambda: Agent(model)]:
+        with pytest.raises(UsageError) as caught:
+            attempt()
+        assert caught.value.code == code and says in str(caught.value)
+    assert not later or f"the fallback {model}" in caught.value.message
 
 
 def test_a_prompt_that_azure_filters_ends_the_run_with_its_code(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -224,3 +224,38 @@ def test_c26_a_pin_that_names_no_message_is_an_error_that_names_it() -> None:
     window = ContextWindow(1_000, policy={"pin": [1]}, shape="openai_chat")
     window.append(*history)
     assert window.messages == history
+
+
+CALL = {"id": "a", "type": "function", "function": {"name": "f", "arguments": "{}"}}
+WRONG: list[tuple[Any, str]] = [
+    ([{"role": "user", "content": "a"}, {"role": "user", "contnet": "b"}], "message 1 has a member 'contnet'"),
+    ([{"role": "user", "parts": [{"text": "a"}]}, {"role": "model", "prats": []}], "message 1 has a member 'prats'"),
+    ([{"role": "user", "content": [{"type": "text", "txt": "a"}]}], "message 0: block 0 of its content has no text"),
+    ([{"role": "assistant", "content": "", "tool_calls": [CALL], "nmae": 1}], "message 0 has a member 'nmae'"),
+    ([{"type": "function_call", "name": "f", "arguments": "{}", "callid": "a"}], "message 0 has a member 'callid'"),
+    ([{"role": "usr", "content": "a"}], "message 0 has the role 'usr'"),
+    ([{"role": "user", "content": 5}], "message 0: its content is 5"),
+    (["a"], "message 0 is 'a'"),
+    ({"role": "user", "contnet": "a"}, "message 0 has a member 'contnet'"),
+    ({"messages": [{"role": "user", "contnet": "a"}], "tools": []}, "message 0 has a member 'contnet'"),
+    ({"mesages": []}, "a request has messages, and this one has 'mesages'"),
+    (None, "messages are a list of messages, not NoneType"),
+    (7, "messages are a list of messages, not int"),
+]
+
+
+@pytest.mark.parametrize(("given_", "says"), WRONG, ids=[says for _, says in WRONG])
+def test_c1_what_is_no_message_is_an_error_that_names_it_and_no_number(given_: Any, says: str) -> None:
+    with pytest.raises(UsageError) as caught:
+        count_tokens(given_)
+    assert caught.value.code == "invalid_messages"
+    assert says in caught.value.message
+    assert caught.value.hint
+
+
+def test_c1_a_history_counts_the_same_in_whichever_form_it_is_written() -> None:
+    gemini = [{"role": "user", "parts": [{"text": "Hello there."}]}]
+    responses = [{"type": "message", "role": "user", "content": [{"type": "input_text", "text": "Hello there."}]}]
+    ours = [Message.user("Hello there.")]
+    counts = {count_tokens(each) for each in (gemini, responses, ours, {"contents": gemini}, {"input": responses})}
+    assert counts == {count_tokens([{"role": "user", "content": "Hello there."}])} == {count_tokens(ours[0])}

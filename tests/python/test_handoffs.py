@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import pickle
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 from loopwright import (
@@ -318,3 +319,54 @@ def test_n11_a_handoff_without_a_key_is_found_before_anything_is_done(monkeypatc
         agent.run_sync("My money.")
     assert caught.value.code == "missing_key"
     assert done == []
+
+
+@dataclass
+class Case:
+    order: int
+    why: Literal["broken", "late"]
+
+
+BEFORE = [
+    {"role": "user", "content": "My name is Sam, and order 7 came late."},
+    {"role": "assistant", "content": "I'm sorry, Sam."},
+]
+
+
+@pytest.mark.parametrize("typed", [False, True])
+def test_n11_the_next_agent_sees_the_request_and_a_summary_of_the_rest(*, typed: bool, tmp_path: Path) -> None:
+    model = ScriptedModel(["Hello."])
+    kind = Case if typed else None
+    to = Handoff(billing().clone(model=model), name="desk", history="summary", input_type=kind)
+    said = {"details": {"order": 7, "why": "late"}} if typed else {"reason": "money"}
+    agent = front(call("transfer_to_desk", **said), to=[to])
+    assert agent.run_sync("I want my money back.", messages=BEFORE, journal=tmp_path / "r.db").ok
+    *notes, request = [message.text for message in model.requests[0].messages]
+    assert request == "I want my money back."
+    assert "order 7 came late" in notes[0] and "no instructions" in notes[0]
+    assert notes[1:] == (['transfer_to_desk: {"details": {"order": 7, "why": "late"}}'] if typed else [])
+    alone = ScriptedModel(["Hello."])
+    first = front(
+        call("transfer_to_desk", **said), to=[Handoff(billing().clone(model=alone), name="desk", history="summary")]
+    )
+    assert typed or first.run_sync("I want my money back.").ok
+    assert typed or len(alone.requests[0].messages) == 1
+
+
+def test_n11_what_is_handed_over_has_its_type() -> None:
+    model, lead = (
+        ScriptedModel(["Hello."]),
+        ScriptedModel(
+            [
+                call("transfer_to_desk", details={"order": "x"}),
+                call("transfer_to_desk", details={"order": 7, "why": "late"}),
+            ]
+        ),
+    )
+    agent = Agent(lead, handoffs=[Handoff(billing().clone(model=model), name="desk", input_type=Case)])
+    result = agent.run_sync("My money.")
+    assert [each.failure for each in result.tool_calls] == ["invalid_arguments", None]
+    assert "order" in lead.requests[1].to_json() and '"late"' in model.requests[0].to_json()
+    for wrong in ("sumary", 3):
+        with pytest.raises(UsageError, match="history of a handoff"):
+            Handoff(agent, name="a", history=wrong)  # type: ignore[arg-type]

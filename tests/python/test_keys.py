@@ -5,10 +5,22 @@ from __future__ import annotations
 import asyncio
 import logging
 import traceback
+from collections.abc import Callable
 from typing import Any
 
 import pytest
-from loopwright import Agent, LoopwrightError, Model, tool
+from loopwright import (
+    Agent,
+    ContextPolicy,
+    Grounded,
+    Guard,
+    LoopwrightError,
+    Model,
+    Monitor,
+    Research,
+    UsageError,
+    tool,
+)
 from loopwright.testing import ScriptedModel, call, fault, recorded
 from ways import WIRES, run
 
@@ -101,3 +113,90 @@ def test_deps_are_in_no_journal() -> None:
 
     agent = Agent(ScriptedModel([call("look", query="a"), "ok"]), tools=[look])
     clean(agent.run_sync("go", deps=Deps(), journal=True).journal)
+
+
+class Says:
+    """A model of one's own that is asked for anything."""
+
+    name = "says"
+
+    def respond(self, request: Any) -> str:
+        return "ok"
+
+
+LATER = "openai:gpt-5"
+PLACES: dict[str, tuple[Callable[[], Any], str]] = {
+    "alone": (lambda: Agent(LATER), "openai needs a key"),
+    "fallback": (lambda: Agent(Model(Says(), fallback=[LATER])), "the fallback openai:gpt-5"),
+    "escalation": (lambda: Agent(Model(Says(), escalate_to=LATER)), "escalate_to openai:gpt-5"),
+    "summarizer": (
+        lambda: Agent(Says(), context=ContextPolicy(summarizer=LATER)),
+        "the summarizer's model openai:gpt-5",
+    ),
+    "sanity": (lambda: Agent(Says(), monitor=Monitor(sanity=LATER)), "the sanity's model openai:gpt-5"),
+    "supervisor": (lambda: Agent(Says(), guard=Guard(supervisor=LATER)), "the supervisor's model openai:gpt-5"),
+    "sub-agent": (lambda: Agent(Says(), agents=[Agent(LATER, name="b", description="x")]), "the sub-agent b"),
+    "its fallback": (
+        lambda: Agent(Says(), agents=[Agent(Model(Says(), fallback=[LATER]), name="b", description="x")]),
+        "the sub-agent b, the fallback openai:gpt-5",
+    ),
+    "handoff": (lambda: Agent(Says(), handoffs=[Agent(LATER, name="b", description="x")]), "the agent b"),
+    "judge": (lambda: Grounded(Says(), judge=LATER), "the judge openai:gpt-5"),
+    "a judge": (lambda: Grounded(Says(), judge=Model(LATER)), "the judge openai:gpt-5"),
+    "embedder": (lambda: Grounded(Says(), sources=["."], embedder=LATER), "the embedder openai:gpt-5"),
+    "vectors": (lambda: Research(corpus={"a": "text"}, embedder=LATER), "the embedder openai:gpt-5"),
+}
+
+
+@pytest.mark.parametrize("place", PLACES)
+def test_a_missing_key_is_told_when_a_run_begins_and_by_check_with_whose_it_is(
+    place: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    make, whose = PLACES[place]
+    one = make()
+    for attempt in (one.check, lambda: one.run_sync("x"), lambda: one.clone(name="c").check()):
+        with pytest.raises(UsageError) as caught:
+            attempt()
+        assert caught.value.code == "missing_key"
+        assert whose in caught.value.message
+        assert "OPENAI_API_KEY is not set" in caught.value.message
+        assert caught.value.hint == "export OPENAI_API_KEY=..., or give Model(..., api_key=...)"
+    monkeypatch.setenv("OPENAI_API_KEY", SECRET)
+    clean(one, vars(one), one.check())
+
+
+@pytest.mark.parametrize("ran", [False, True])
+def test_a_fallback_whose_address_came_later_takes_over(
+    serve: Any, monkeypatch: pytest.MonkeyPatch, *, ran: bool
+) -> None:
+    for name in ("AZURE_OPENAI_ENDPOINT", "AZURE_OPENAI_API_KEY"):
+        monkeypatch.delenv(name, raising=False)
+    first = serve(fault.status(500), repeat_last=True)
+    server = serve("from the fallback", key=SECRET, repeat_last=True)
+    agent = Agent(Model("ollama:x", base_url=first.url, fallback=["azure:d"], retry={"base": 0.001}))
+    if ran:
+        with pytest.raises(UsageError, match="the fallback azure:d"):
+            agent.run_sync("go")
+    monkeypatch.setenv("AZURE_OPENAI_ENDPOINT", server.url)
+    monkeypatch.setenv("AZURE_OPENAI_API_KEY", SECRET)
+    result = agent.run_sync("go", seed=3)
+    assert (result.output, agent.run_sync("go").output) == ("from the fallback", "from the fallback")
+    clean(agent, vars(agent), result)
+
+
+def test_check_tells_all_that_lack_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("OPENAI_API_KEY", "ANTHROPIC_API_KEY", "AZURE_OPENAI_ENDPOINT"):
+        monkeypatch.delenv(name, raising=False)
+    agent = Agent(Model(LATER, fallback=["anthropic:x", "azure:y"]), monitor=Monitor(sanity="anthropic:z"))
+    with pytest.raises(UsageError) as caught:
+        agent.check()
+    told = caught.value.message.split("; ")
+    assert [each.partition(":")[0] for each in told[1:]] == [
+        "the fallback anthropic",
+        "the fallback azure",
+        "the sanity's model anthropic",
+    ]
+    assert told[0].startswith("openai needs a key")
+    for name in ("OPENAI_API_KEY", "ANTHROPIC_API_KEY", "AZURE_OPENAI_ENDPOINT"):
+        assert caught.value.hint is not None and f"export {name}=" in caught.value.hint

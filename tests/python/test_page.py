@@ -16,13 +16,13 @@ from typing import Any
 import loopwright
 import pytest
 from hostile import ALL, JOURNALS, PAYLOADS, SECRET, grounded, look, poisoned, research, turn, unsealed
-from loopwright import Agent, Budget, Grounded, Model, SubAgent, UsageError, tool, wire
+from loopwright import Agent, Budget, Grounded, Guard, Model, SubAgent, UsageError, tool, wire
 from loopwright.cli.main import main
 from loopwright.context import compress
 from loopwright.grounded import Source
 from loopwright.models import Call, Response
 from loopwright.page.site import data_of, page_of
-from loopwright.testing import ScriptedModel, call
+from loopwright.testing import ScriptedModel, call, calls
 from pydantic import BaseModel
 
 RECORDED = sorted(JOURNALS.glob("*.jsonl"))
@@ -73,7 +73,7 @@ def test_every_recorded_journal_has_a_page_with_all_its_rounds(journal: Path) ->
     assert len(rounds) == len(loopwright.journal.trace(journal))
     assert len(parts(data, "call")) == sum(len(each.calls) for each in loopwright.journal.trace(journal))
     ended = loopwright.replay(journal).outcome
-    assert (dict(data["figures"])["ended"] == "not ended") is (ended is None)
+    assert ("ended" in dict(data["figures"])) is (ended is not None)
 
 
 def test_the_page_is_one_file_with_a_policy_that_allows_its_own_script_and_nothing_else() -> None:
@@ -369,3 +369,38 @@ def test_a_report_stands_in_a_frame_of_its_own() -> None:
     page = tag["srcdoc"] or ""
     assert "default-src 'none'" in page
     assert PAYLOADS[0] not in page
+
+
+def test_a_run_that_waits_shows_each_call_that_it_waits_for(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    @tool(risk="confirm")
+    def pay(amount: int) -> str:
+        """Pays."""
+        return f"paid {amount}"
+
+    @tool(deferred=True)
+    def paint(wall: str) -> str:
+        """Paints."""
+        raise NotImplementedError
+
+    def agent(*steps: Any) -> Agent[None, str]:
+        inner = Agent(ScriptedModel([call("pay", amount=3)]), tools=[pay], name="clerk", description="Pays.")
+        script = ScriptedModel(list(steps))
+        return Agent(script, tools=[pay, paint], agents=[inner], guard=Guard(approve="suspend"))
+
+    several = calls(call("pay", amount=1), call("pay", amount=2), call("paint", wall="north"))
+    for place, first in (
+        (tmp_path / "one.jsonl", several),
+        (tmp_path / "runs.db", call("spawn", agent="clerk", task="x")),
+    ):
+        left = agent(first).run_sync("Do it.", journal=place)
+        data = data_of(place, left.run_id)
+        waits = [
+            (each["kind"], each["call_id"], each["name"], json.loads(each["arguments"])) for each in data["pending"]
+        ]
+        assert waits == [(each.kind, each.call_id, each.name, each.arguments) for each in left.pending]
+        assert dict(data["figures"])["state"] == "waits for an answer"
+        assert main(["show", left.run_id, "--journal", str(place)]) == 0
+        shown = capsys.readouterr().out
+        assert "not ended" not in shown
+        assert all(f"[{each.call_id}]" in shown for each in left.pending)
+        assert data_in(page_of(place, left.run_id))["message"] == data["message"] != ""

@@ -788,7 +788,7 @@ def test_c01_roles_live_where_the_agents_provider_does_unless_they_say_otherwise
         assert [request["body"]["model"] for request in behind.requests] == ["c"]
         # No key goes to another provider.
         with pytest.raises(UsageError) as caught:
-            Agent(model, context=ContextPolicy(summarizer="anthropic:x"))
+            Agent(model, context=ContextPolicy(summarizer="anthropic:x")).check()
         assert caught.value.code == "missing_key"
     # The executor's chain, too.
     with WireServer([fault.status(404), text("Hello.")], key=own_key) as own:

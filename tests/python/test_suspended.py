@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import dataclasses
 import json
 import pickle
 import subprocess
@@ -12,10 +13,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from loopwright import Agent, Approval, Edit, Guard, Journal, Result, UsageError, replay, tool
+from loopwright import Agent, Approval, Edit, Guard, Journal, Result, Toolset, UsageError, replay, tool
 from loopwright.errors import NoOutput
 from loopwright.events import Paused, RunFinished
+from loopwright.guard import Returned
 from loopwright.models import Call, Response
+from loopwright.page.site import data_of
 from loopwright.testing import ScriptedModel, call, calls
 
 LATER = Guard(approve="suspend")
@@ -341,3 +344,74 @@ def test_n3_a_journal_in_memory_is_none_to_be_left_in(place: Any) -> None:
     with pytest.raises(UsageError) as caught:
         agent(call("pay", amount=1, to="Ann")).run_sync("Pay.", journal=place)
     assert caught.value.code == "no_journal"
+
+
+def broken_off(tmp_path: Path, one: Agent[None, str]) -> Path:
+    """The journal of a run that was killed while its first call was under way."""
+    place = tmp_path / "whole.jsonl"
+    one.run_sync("Stamp it.", journal=place)
+    lines = place.read_text(encoding="utf-8").splitlines(keepends=True)
+    (first,) = [at for at, line in enumerate(lines) if '{"executed"' in line][:1]
+    cut = tmp_path / "cut.jsonl"
+    cut.write_text("".join(lines[:first]), encoding="utf-8")
+    return cut
+
+
+@tool
+def stamp(letter: str) -> str:
+    """Stamps a letter."""
+    paid.append((0, letter))
+    return f"stamped {letter}"
+
+
+STAMPED: dict[str, tuple[Any, str | None, int]] = {
+    "again": (True, None, 2),
+    "no": (False, "unknown", 1),
+    "why": ("it was lost", "unknown", 1),
+    "gave": (Returned("stamped yesterday"), None, 1),
+}
+
+
+@pytest.mark.parametrize("answer", STAMPED)
+@pytest.mark.parametrize("where", ["agent", "sub-agent", "toolset"])
+def test_n3_a_call_in_doubt_is_pending_until_somebody_knows(answer: str, where: str, tmp_path: Path) -> None:
+    def one(*steps: Any, clerk: Any = ()) -> Agent[None, str]:
+        if where == "agent":
+            return Agent(ScriptedModel(list(steps or clerk)), tools=[stamp], guard=LATER)
+        if where == "toolset":
+            offered = Toolset(lambda context: [stamp])
+            return Agent(ScriptedModel(list(steps or clerk)), tools=[offered], guard=LATER)
+        inner = Agent(ScriptedModel(list(clerk)), tools=[stamp], name="clerk", description="Stamps.")
+        return Agent(ScriptedModel(list(steps)), agents=[inner], guard=LATER)
+
+    script = [call("stamp", letter="A"), "Stamped."]
+    lead = [call("spawn", agent="clerk", task="Stamp it.")] if where == "sub-agent" else []
+    done = ["Done."] if lead else []
+    cut = broken_off(tmp_path, one(*lead, *done, clerk=script))
+    shown = data_of(cut)["pending"]
+    left = one().resume_sync(cut)
+    (question,) = left.pending
+    assert [(each["kind"], each["call_id"]) for each in shown] == [(question.kind, question.call_id)]
+    assert (left.stop_reason, question.kind, question.name, question.arguments) == (
+        "suspended",
+        "in_doubt",
+        "stamp",
+        {"letter": "A"},
+    )
+    assert "may have taken effect" in question.why
+    assert (question.agent, "/" in question.call_id) == (("clerk", True) if lead else (None, False))
+    assert json.loads(json.dumps(dataclasses.asdict(question)))["expires_in"] is None
+    with pytest.raises(UsageError, match="can't be Edit") as caught:
+        one().resume_sync(left, {question.call_id: Edit({"letter": "B"})})
+    assert caught.value.hint is not None and "Returned(value)" in caught.value.hint
+    # It is pending for as long as nobody says anything.
+    assert [each.call_id for each in one().resume_sync(cut).pending] == [question.call_id]
+    said, failure, count = STAMPED[answer]
+    after = one(*done, clerk=script[1:]).resume_sync(left, {question.call_id: said})
+    assert after.ok, after.message
+    assert len(paid) == count
+    calls_of = after.children[0].result.tool_calls if lead else after.tool_calls
+    assert [each.failure for each in calls_of] == [failure]
+    if isinstance(said, Returned):
+        assert [each.result for each in calls_of] == ["stamped yesterday"]
+    assert replay(str(after.journal)).identical

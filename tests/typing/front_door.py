@@ -11,10 +11,12 @@ from loopwright import (
     Approval,
     Budget,
     Edit,
+    Grounded,
     Guard,
     Handoff,
     Model,
     Output,
+    Research,
     Result,
     RunContext,
     Tool,
@@ -22,6 +24,7 @@ from loopwright import (
     tool,
 )
 from loopwright.models import Call, Request
+from loopwright.research import ResearchResult
 from typing_extensions import assert_type
 
 
@@ -240,3 +243,13 @@ async def main() -> None:
 
 
 asyncio.run(main())
+
+
+# answers from sources and researches have the words of an agent
+docs = Grounded("openai:gpt-5", sources=["docs"], instructions="Be brief.", settings={"temperature": 0})
+with docs.override(model="offline:extractive"):
+    assert_type(docs.run_sync("x", journal="runs.db", user="sam"), Result[str])
+assert_type(docs.clone(profile="slack"), Grounded)
+report = Research("openai:gpt-5", corpus="docs", budget=Budget(cost=1.0)).run_sync("x", settings={"effort": "low"})
+assert_type(report, ResearchResult)
+assert_type(Research().clone().resume_sync("runs.db", {"call": True}), ResearchResult)

@@ -6,7 +6,7 @@ import loopwright.hooks
 import loopwright.mcp
 import loopwright.testing
 import loopwright.tools
-from loopwright import Agent, Budget, Output, RunContext, Toolset, tool
+from loopwright import Agent, Budget, Grounded, Output, Research, RunContext, Toolset, tool
 
 
 @dataclass
@@ -63,3 +63,13 @@ agent.iter("x", deps=Db("d")).send(3)  # E that is no message
 agent.iter("x", deps=Db("d")).result.output.upper()  # E an int has no upper
 Output(mode="call")  # E no such way
 Output(call="query")  # E no function
+
+grounded = Grounded("m", sources=["docs"])
+Grounded("m", system_prompt="Be brief.")  # E a peer's name
+Grounded("m", settings={"temprature": 0})  # E a key that there is not
+Grounded("m", output_type=int)  # E an agent's alone
+grounded.run_sync("x", max_turns=3)  # E a peer's name
+grounded.clone().run_sync("x", budget=3)  # E no budget
+Research("m", memory="m.db")  # E an agent's alone
+Research("m").run_sync("x", usage_limits=3)  # E a peer's name
+Research("m").override(modle="m")  # E a misspelt name

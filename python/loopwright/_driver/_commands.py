@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from loopwright._suspend import person_of
+from loopwright._suspend import kind_of_work
 from loopwright.errors import InternalError
 from loopwright.events import ToolFinished, from_notice
 from loopwright.tools._context import CancelFlag
 
-from ._questions import unknown
 from ._works import gather, look_up, recall, run_tool
 
 if TYPE_CHECKING:
@@ -111,11 +110,9 @@ def reopen(driver: Driver, commands: Iterable[_core.Command]) -> None:
     for command in commands:
         if command.kind == "emit" and not driver.watch:
             continue
-        tool = driver.tool(command.id, command.calls[0].name) if command.kind == "execute" else None
-        if tool is None or tool.idempotent or tool.is_deferred:
-            carry_out(driver, [command])
-        elif (person := person_of(driver.plan.approve)) is None:
-            driver.inbox.append(unknown(command))
+        is_call = command.kind == "execute"
+        if is_call and kind_of_work(driver.run, driver.plan, command, command.calls[0]) == "in_doubt":
+            driver.questions.in_doubt(driver, command)
         else:
-            driver.questions.ask_again(driver, command, person)
+            carry_out(driver, [command])
     driver.questions.reopening = False

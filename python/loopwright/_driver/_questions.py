@@ -10,9 +10,9 @@ import time
 from typing import TYPE_CHECKING, Any
 
 from loopwright import _core
-from loopwright._approval import Approval, decision_of, is_yes
+from loopwright._approval import Approval, Returned, decision_of, is_yes
 from loopwright._effects import Beside, Raised, TimeUp, Within, attempt
-from loopwright._suspend import Answers, asker_of, external_name, name_of
+from loopwright._suspend import IN_DOUBT, Answers, asker_of, name_of, of_work, path_of
 from loopwright._threads import tried
 from loopwright._user_code import RAISED, log_raised
 from loopwright.tools._context import CancelFlag
@@ -30,7 +30,6 @@ if TYPE_CHECKING:
 _LOG = logging.getLogger("loopwright.approval")
 _NOTHING_SAID = "the approver gave None for a call of %s, which is a no: return True, or why not"
 _NOBODY = "nobody is there to ask"
-_DOUBT = "the call had started when the run broke off, and may have taken effect; shall it run again?"
 _DOUBT_SECONDS = 60.0
 _UNKNOWN = "the run broke off while this call was under way, and nobody knows whether it took effect"
 
@@ -106,18 +105,44 @@ class Questions:
         tool = driver.known_tool(command_id, call.name)
         if tool is None or not tool.is_deferred:
             return False
-        ask = driver.plan.approve
-        given = ask.returned(external_name(driver, command_id, call.call_id)) if isinstance(ask, Answers) else None
-        wrong = outcome_of(tool, given.value) if given is not None else misfit(tool, call)
+        given = _said_of(driver, command, call)
+        wrong = outcome_of(tool, given.value) if given is not None else misfit(tool, call.arguments)
         if wrong is not None:
             driver.inbox.append(driver.executed(command_id, call, wrong))
         elif not driver.is_kept:
             why = "the work of this tool is done elsewhere, and the run has no journal in which it could wait for that"
             driver.inbox.append(_core.Event.tool_failed(command_id, call.call_id, "no_journal", why, "do without it"))
         else:
-            driver.inbox.append(_core.Event.elsewhere(command_id, call.call_id))
-            self.elsewhere[command_id, call.call_id] = command
+            self.leave_call(driver, command, call)
         return True
+
+    def leave_call(self, driver: Driver, command: _core.Command, call: _core.Call) -> None:
+        """Nobody here is at a call: when all else has ended, the run is left."""
+        command_id: int = command.id  # type: ignore[assignment]
+        driver.inbox.append(_core.Event.elsewhere(command_id, call.call_id))
+        self.elsewhere[command_id, call.call_id] = command
+
+    def in_doubt(self, driver: Driver, command: _core.Command) -> None:
+        """Decides on a call that may have taken effect: by what a person has said or says now, else nobody knows."""
+        ask, call = driver.plan.approve, command.calls[0]
+        command_id: int = command.id  # type: ignore[assignment]
+        if isinstance(ask, Answers):
+            said = _said_of(driver, command, call)
+            if isinstance(said, Returned):
+                outcome = outcome_of(driver.tool(command_id, call.name), said.value)
+                driver.inbox.append(driver.executed(command_id, call, outcome))
+                return
+            if said is not None:
+                ask = lambda _: said  # noqa: E731 - it was asked already
+            elif ask.rest is None and driver.is_kept:
+                self.leave_call(driver, command, call)
+                return
+            else:
+                ask = ask.rest
+        if ask is None:
+            driver.inbox.append(unknown(command))
+        else:
+            self.ask_again(driver, command, ask)
 
     def ask_again(self, driver: Driver, command: _core.Command, ask: Callable[[Any], Any]) -> None:
         """Asks whether a call that may have taken effect shall run again."""
@@ -212,9 +237,10 @@ class Questions:
 
     def run_again(self, driver: Driver, command: _core.Command, ask: Callable[[Any], Any], flag: CancelFlag) -> Work:
         """The event for a call that may have taken effect: its result, if a person says that it shall run again."""
-        question = _doubt(driver, command)
+        call = command.calls[0]
+        question = of_work(driver, command, call, IN_DOUBT, name=call.call_id, kind="in_doubt", seconds=_DOUBT_SECONDS)
         try:
-            answer = yield from self.answer_to(command.id, lambda: question, ask, question.expires_in)  # type: ignore[arg-type]
+            answer = yield from self.answer_to(command.id, lambda: question, ask, _DOUBT_SECONDS)  # type: ignore[arg-type]
         finally:
             self.next_in_line(driver, command.id)  # type: ignore[arg-type]
         if not is_yes(answer):
@@ -246,22 +272,11 @@ class Questions:
         return None if isinstance(error, TimeUp) else error
 
 
-def _doubt(driver: Driver, command: _core.Command) -> Approval:
-    """The question whether a call that may have taken effect shall run again."""
-    call = command.calls[0]
-    risk = driver.tool(command.id, call.name).risk
-    agent, path = asker_of(driver, command)
-    return Approval(
-        call.name,
-        call.arguments,
-        risk,
-        _DOUBT,
-        call.call_id,
-        _DOUBT_SECONDS,
-        around=driver.plan.around,
-        agent=agent,
-        path=path,
-    )
+def _said_of(driver: Driver, command: _core.Command, call: _core.Call) -> Any:
+    """What was said of a call that nobody here is at; `None` if nothing."""
+    ask = driver.plan.approve
+    name = path_of(driver.run, command.id or 0, call.call_id)
+    return ask.said_of(name) if isinstance(ask, Answers) else None
 
 
 def _decided(command: _core.Command, answer: object) -> _core.Event:

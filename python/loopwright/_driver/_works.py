@@ -15,7 +15,7 @@ from loopwright._effects import Beside, Raised, TimeUp, Within, given_of
 from loopwright._suspend import person_of
 from loopwright.events import ToolProgress
 from loopwright.tools._context import RunContext
-from loopwright.tools._run import Outcome, cancelled, returned, run, run_here, run_later, timed_out
+from loopwright.tools._run import Outcome, cancelled, misfit, returned, run, run_here, run_later, timed_out
 
 from ._work import UNREADABLE, is_async, unreadable
 
@@ -59,6 +59,8 @@ def ran(driver: Driver, command_id: int, call: _core.Call, flag: CancelFlag, arg
         if decided is not None:
             return decided
     if tool.hands_over is not None:
+        if (wrong := misfit(tool, arguments)) is not None:
+            return wrong
         if command_id >> 32 or driver.handoff is not None:
             whose = "a sub-agent does its task itself" if command_id >> 32 else "the run is handed over already"
             return _forbidden(whose, "answer with what you have")

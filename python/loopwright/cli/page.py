@@ -79,3 +79,7 @@ def _tell(data: dict[str, Any], screen: Screen) -> None:
             line(f"the other parts at event {parts['seq']}: {parts['words']}")
     elif data["answer"]:
         screen.answer(f"\n{data['answer']}")
+    elif data["pending"]:
+        screen.answer("\nIt waits for:")
+        for each in data["pending"]:
+            screen.answer(fit(f"  {one_line(each['said'])}", max(screen.columns, 100)), style=Style.YELLOW)

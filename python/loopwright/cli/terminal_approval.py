@@ -84,7 +84,7 @@ class TerminalApproval:
             return False
 
     def _ask(self, question: Approval) -> bool | str | Edit:
-        until = time.monotonic() + question.expires_in
+        until = time.monotonic() + (question.expires_in or 0.0)
         self._show(question, _LINES, _CHARACTERS)
         _forget_typed(self._source)
         while True:
@@ -92,7 +92,7 @@ class TerminalApproval:
             key = self._read(until)
             if key is None:
                 self._screen.say("")
-                return f"nobody answered within {seconds(question.expires_in)}"
+                return f"nobody answered within {seconds(question.expires_in or 0.0)}"
             key = key.strip().lower()
             if key in ("y", "yes"):
                 return True
@@ -128,7 +128,7 @@ class TerminalApproval:
             say(f"  … and {len(question.touches) - _TOUCHES} more: ? shows all")
         if question.keeps:
             say(f"  A y is kept. {one_line(question.keeps)}", style=Style.DIM)
-        if question.expires_in > 0:
+        if question.expires_in:
             say(f"  No answer within {seconds(question.expires_in)} is a no.", style=Style.DIM)
 
     def _explain(self, question: Approval) -> None:

@@ -145,7 +145,7 @@ class Approvals:
         from loopwright._dataclasses import replace
 
         began = self._clock()
-        seconds = min(question.expires_in if question.expires_in > 0 else self.timeout, NO_TIMEOUT)
+        seconds = min(question.expires_in or self.timeout, NO_TIMEOUT)
         home, workspace = question.around
         loop = asyncio.get_running_loop()
         decided: asyncio.Future[Any] = loop.create_future()

@@ -16,6 +16,7 @@ from loopwright._cache import entries
 from loopwright._json import read
 from loopwright.errors import LoopwrightError
 
+from .pending import pending_of
 from .words import arguments_of, counted, number
 
 if TYPE_CHECKING:
@@ -92,7 +93,7 @@ class RunReader:
             for command in commands:
                 if isinstance(command, dict):
                     self._command(command, event["at"] / 1e6)
-        self.data = self._data(name, replayed)
+        self.data = self._data(name, replayed, text, machine)
 
     def _steps(self, text: str) -> Iterator[tuple[dict[str, Any], list[Any]]]:
         for seq, line in enumerate(text.split("\n")[1 : self._whole + 1], 1):
@@ -101,15 +102,17 @@ class RunReader:
             self.last = found["event"]["at"] / 1e6
             yield found["event"], found["commands"]
 
-    def _data(self, name: str, replayed: dict[str, Any]) -> dict[str, Any]:
+    def _data(self, name: str, replayed: dict[str, Any], text: str, machine: str) -> dict[str, Any]:
         outcome = replayed["outcome"] or {}
         spent = outcome.get("spent", {})
         usage = spent.get("usage", {})
         same = "damaged" if replayed["damage"] else "diverged" if replayed["divergence"] else "identical"
-        state = outcome.get("stop", "not ended")
+        pending = [] if outcome or same != "identical" else pending_of(text, replayed["events"], machine)
+        waits = [each["said"] for each in pending]
+        state = "waits for an answer" if pending else "broke off, or is under way"
         cost = spent.get("cost")
         figures = [
-            ("ended", state),
+            ("ended", outcome["stop"]) if outcome else ("state", state),
             ("verified", _VERIFIED[outcome.get("verified")]),
             ("time", f"{self.last:.2f} s"),
             ("rounds", spent.get("iterations")),
@@ -117,7 +120,7 @@ class RunReader:
             ("from the cache", usage.get("cache_read")),
             ("tokens out", usage.get("output")),
             ("money", None if cost is None else number(float(cost))),
-            ("calls", len(outcome.get("tool_calls", ()))),
+            ("calls", len(outcome["tool_calls"]) if outcome else None),
             ("models", ", ".join(dict.fromkeys(row["model"] for row in self.rows if "model" in row)) or None),
             ("replay", f"{same}, {counted(replayed['events'], 'event')}"),
         ]
@@ -126,7 +129,8 @@ class RunReader:
             "prompt": self.prompt,
             "good": outcome.get("final") is not None,
             "answer": outcome.get("final") or outcome.get("best_draft") or "",
-            "message": outcome.get("message") or "",
+            "message": outcome.get("message") or "\n".join(["It waits for:", *waits] if waits else []),
+            "pending": pending,
             "figures": [
                 (what, number(said) if isinstance(said, int) else said) for what, said in figures if said is not None
             ],

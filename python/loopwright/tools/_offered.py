@@ -155,7 +155,7 @@ def recall(places: Places, turn: Mapping[str, Any]) -> Offered:
     """
     kinds: dict[str, ToolSet] = {}
     for kind, (own, sets) in places.items():
-        there = _turn_at(turn, kind)
+        there = turn_at(turn, kind)
         tools = ToolSet(own)
         for definition in there.get("tools", ()):
             if definition["name"] not in own:
@@ -164,7 +164,7 @@ def recall(places: Places, turn: Mapping[str, Any]) -> Offered:
     return Offered(kinds)
 
 
-def _turn_at(turn: Mapping[str, Any], kind: str) -> Mapping[str, Any]:
+def turn_at(turn: Mapping[str, Any], kind: str) -> Mapping[str, Any]:
     """The configuration of a sub-agent of that kind; an empty one where the run had none."""
     for name in kind.split("/") if kind else ():
         agents = (turn.get("children") or {}).get("agents", ())

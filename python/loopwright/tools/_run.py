@@ -264,10 +264,10 @@ def outcome_of(tool: Tool[..., Any, Any], value: object) -> Outcome:
     return raised(tool, value) if isinstance(value, BaseException) else returned(tool, value)
 
 
-def misfit(tool: Tool[..., Any, Any], call: Any) -> Outcome | None:
+def misfit(tool: Tool[..., Any, Any], arguments: Any) -> Outcome | None:
     """The failure of a call whose arguments do not fit its tool."""
     try:
-        tool.bind(call.arguments)
+        tool.bind(arguments)
     except Exception as error:  # noqa: BLE001 - whatever checks arguments, the model may go on
         return raised(tool, error)
     return None
