@@ -70,7 +70,8 @@ const GROUPS: [&[&str]; 11] = [
     &["format", "lint", "tidy"],
 ];
 
-/// What programs and their subcommands do, in the words that people have for it, besides their own names.
+/// What programs and their subcommands do, in the words that people have for it, besides their own names. `git fetch`
+/// is that subcommand of that program alone.
 #[rustfmt::skip] // words, not code
 const MEANS: &[(&[&str], &[&str])] = &[
     (&["cp", "copy-item"], &["copy", "duplicate", "backup"]),
@@ -78,10 +79,16 @@ const MEANS: &[(&[&str], &[&str])] = &[
     (&["rm", "rmdir", "unlink", "remove-item"], &["delete", "remove", "erase"]),
     (&["mkdir", "touch", "new-item"], &["make", "create", "touch", "add"]),
     (&["pytest", "jest", "vitest", "mocha", "tox", "nox", "ctest", "rspec", "phpunit", "nextest", "unittest"],
-     &["test"]),
+     &["test", "spec", "coverage", "covered"]),
+    (&["mypy", "pyright", "tsc"], &["type", "types", "typecheck"]),
+    (&["mvn", "mvnw"], &["maven"]),
+    (&["gradlew", "gradle"], &["gradle"]),
+    (&["git fetch"], &["fetch"]),
+    (&["git switch", "git checkout", "git branch"], &["branch", "switch"]),
+    (&["python venv", "python3 venv", "uv venv", "uv sync"], &["environment", "dependencies", "virtualenv"]),
     (&["make", "ninja", "gcc", "cc", "g++", "clang", "rustc", "tsc", "javac", "cmake", "build"], &["build", "compile"]),
     (&["fmt", "black", "prettier", "rustfmt", "gofmt", "isort"], &["format", "tidy"]),
-    (&["ruff", "eslint", "clippy", "pylint", "flake8", "mypy"], &["lint"]),
+    (&["ruff", "eslint", "clippy", "pylint", "flake8", "mypy", "golangci-lint"], &["lint"]),
     (&["tar", "zip", "gzip", "xz", "bzip2", "7z"], &["pack", "archive", "compress", "extract", "unpack"]),
     (&["unzip", "gunzip", "unxz"], &["unpack", "extract"]),
     (&["i", "ci", "install"], &["install", "setup"]),
@@ -111,8 +118,11 @@ pub(super) fn meant_by(part: &Part) -> Vec<String> {
         .iter()
         .filter(|_| known)
         .skip(1)
-        .filter(|word| word.exact && !word.text.starts_with('-') && plain(&word.text));
-    let names: Vec<String> = program.into_iter().chain(operands.map(|word| word.text.to_lowercase()).take(2)).collect();
+        .filter(|word| word.exact && !word.text.starts_with('-') && plain(&word.text))
+        // A word between the program and what it is to do.
+        .filter(|word| !(program.as_deref() == Some("docker") && word.text == "compose"));
+    let names: Vec<String> =
+        program.clone().into_iter().chain(operands.map(|word| word.text.to_lowercase()).take(2)).collect();
     let common = |name: &str| crate::names::has(COMMON, name) || GROUPS.iter().any(|group| group.contains(&name));
     let run =
         ["test", "build", "compile", "pytest", "start", "commit", "install", "lint", "format", "duplicate", "publish"];
@@ -122,6 +132,11 @@ pub(super) fn meant_by(part: &Part) -> Vec<String> {
             words.push(name.clone());
         }
         let known = MEANS.iter().filter(|(programs, _)| programs.contains(&name.as_str()));
+        words.extend(known.flat_map(|(_, verbs)| verbs.iter().map(|verb| (*verb).to_owned())));
+    }
+    if let [program, sub, ..] = names.as_slice() {
+        let both = format!("{program} {sub}");
+        let known = MEANS.iter().filter(|(programs, _)| programs.contains(&both.as_str()));
         words.extend(known.flat_map(|(_, verbs)| verbs.iter().map(|verb| (*verb).to_owned())));
     }
     // `git add` stages what a commit takes.

@@ -15,7 +15,9 @@ use super::{
 use crate::{
     RiskLevel,
     files::{self, keep},
-    names, records, rules,
+    names,
+    policy::{hosts_in, is_here},
+    records, rules,
     shell::{self, Options, SimpleCommand, Via, Word},
     sql,
 };
@@ -92,6 +94,12 @@ fn by_name(command: &SimpleCommand, ground: &Ground<'_>) -> Verdict {
         && words.iter().take_while(|word| word.text != "--").any(dry);
     if let Some(rule) = rules::matching(name, words).filter(|_| !only_shows) {
         keep(&mut worst, Verdict::new(rule.level, &rule.id, &rule.why, span.clone()));
+    }
+    if names::has("programs.taking_code", name)
+        && let Some(word) = words.iter().find(|word| is_code_elsewhere(&word.text))
+    {
+        let why = "takes code from an address elsewhere, to run it";
+        keep(&mut worst, Verdict::new(RiskLevel::Confirm, "shell.fetched", why, word.span.clone()));
     }
     if let Some((framework, rest)) = framework(name, words)
         && let Some(rule) = rules::matching(framework, rest)
@@ -184,6 +192,17 @@ fn passed_on(name: &str, command: &SimpleCommand, ground: &Ground<'_>) -> Option
     }
     let inner = SimpleCommand { words: command.words[1..].to_vec(), ..command.clone() };
     Some(program(&inner, ground)).filter(|verdict| verdict.level >= RiskLevel::Confirm)
+}
+
+/// Whether a word says where code lies on another machine: `git+https://…`, `--from=https://…`, `github:a/b`.
+fn is_code_elsewhere(text: &str) -> bool {
+    let value = text.split_once('=').filter(|_| text.starts_with('-')).map_or(text, |(_, value)| value);
+    let forge = ["github:", "gitlab:", "bitbucket:", "gist:", "git+"].iter().any(|start| value.starts_with(start));
+    let mut hosts = Vec::new();
+    if value.contains("://") {
+        hosts_in(value, &mut hosts);
+    }
+    forge || value.contains("@ git+") || hosts.iter().any(|host| !is_here(host))
 }
 
 /// Programs that take the words of another one and hand them on to it.
