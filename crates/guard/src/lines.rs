@@ -32,11 +32,10 @@ pub(crate) fn fetches(command: &SimpleCommand) -> bool {
 pub(crate) fn checks(command: &SimpleCommand) -> bool {
     let Some(program) = command.known_program() else { return false };
     let words = command.words.get(1..).unwrap_or_default();
-    let changes = |option: &str| ["fix", "write", "update", "snapshot"].iter().any(|word| option.contains(word));
-    if words
-        .iter()
-        .any(|word| word.text.starts_with('-') && (changes(&word.text) || matches!(&*word.text, "-w" | "-u")))
-    {
+    let changing = names::list("programs.changing");
+    let changes =
+        |option: &str| changing.iter().any(|part| option == part || part.len() > 2 && option.contains(&**part));
+    if words.iter().any(|word| word.text.starts_with('-') && changes(&word.text)) {
         return false;
     }
     let sub = words.iter().map(|word| word.text.as_str()).find(|text| !text.starts_with(['-', '+']));

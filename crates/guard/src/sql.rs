@@ -118,9 +118,9 @@ pub(super) fn is_whole(text: &str) -> bool {
     begins && !text.contains(['$', '`', '|', '&', '>', '<', '\\']) && judge(text).is_none()
 }
 
-/// Whether a text is known to do no more than ask a database, and to ask for nothing that opens doors: one statement or
-/// more that select, count and explain, by functions that are known, of columns that are named. What lists the tables in
-/// the own words of a client (`\\d`, `.tables`) counts, too.
+/// Whether a text is known to do no more than ask a database, and to ask for nothing that opens doors: statements that
+/// select, count and explain, by functions that are known, of columns that are named. What lists the tables in the own
+/// words of a client (`\d`, `.tables`) counts, too.
 pub(super) fn reads(text: &str) -> bool {
     let text = text.trim().trim_end_matches(';');
     let plain = |rest: &str| rest.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, ' ' | '_' | '.' | '+'));
@@ -137,12 +137,13 @@ pub(super) fn reads(text: &str) -> bool {
 
 fn statement_reads(statement: &[(Token<'_>, Range<usize>)]) -> bool {
     let at = |at: usize| statement.get(at).map(|(token, _)| *token);
-    let is = |token: Option<Token<'_>>, wanted: &[&str]| matches!(token, Some(Token::Word(word)) if wanted.iter().any(|one| word.eq_ignore_ascii_case(one)));
-    if !is(at(0), &["SELECT", "EXPLAIN", "SHOW", "DESCRIBE", "DESC"]) {
+    let held = |word: &str, list: &str| names::has(list, &word.to_ascii_lowercase());
+    let is = |token: Option<Token<'_>>, list| matches!(token, Some(Token::Word(word)) if held(word, list));
+    if !is(at(0), "sql.beginning") {
         return false;
     }
-    let shows_rows =
-        !is(at(0), &["EXPLAIN"]) || statement.iter().any(|(token, _)| is(Some(*token), &["ANALYZE", "ANALYSE"]));
+    let explains = matches!(at(0), Some(Token::Word(word)) if word.eq_ignore_ascii_case("EXPLAIN"));
+    let shows_rows = !explains || statement.iter().any(|(token, _)| is(Some(*token), "sql.running"));
     statement.iter().enumerate().all(|(place, (token, _))| match token {
         Token::Word(word) => {
             let lower = word.to_ascii_lowercase();
@@ -154,7 +155,7 @@ fn statement_reads(statement: &[(Token<'_>, Range<usize>)]) -> bool {
         }
         Token::Sign(b'*') => {
             let before = place.checked_sub(1).and_then(at);
-            let all = is(before, &["SELECT", "DISTINCT", "ALL"]) || matches!(before, Some(Token::Sign(b'.' | b',')));
+            let all = is(before, "sql.before_all") || matches!(before, Some(Token::Sign(b'.' | b',')));
             !all || !shows_rows
         }
         Token::Sign(sign) => b"(),.=<>+-/%|!~:".contains(sign),

@@ -95,11 +95,8 @@ fn by_name(command: &SimpleCommand, ground: &Ground<'_>) -> Verdict {
     if let Some(rule) = rules::matching(name, words).filter(|_| !only_shows) {
         keep(&mut worst, Verdict::new(rule.level, &rule.id, &rule.why, span.clone()));
     }
-    if names::has("programs.taking_code", name)
-        && let Some(word) = words.iter().find(|word| is_code_elsewhere(&word.text))
-    {
-        let why = "takes code from an address elsewhere, to run it";
-        keep(&mut worst, Verdict::new(RiskLevel::Confirm, "shell.fetched", why, word.span.clone()));
+    if let Some(verdict) = taken(name, words) {
+        keep(&mut worst, verdict);
     }
     if let Some((framework, rest)) = framework(name, words)
         && let Some(rule) = rules::matching(framework, rest)
@@ -194,15 +191,21 @@ fn passed_on(name: &str, command: &SimpleCommand, ground: &Ground<'_>) -> Option
     Some(program(&inner, ground)).filter(|verdict| verdict.level >= RiskLevel::Confirm)
 }
 
-/// Whether a word says where code lies on another machine: `git+https://…`, `--from=https://…`, `github:a/b`.
-fn is_code_elsewhere(text: &str) -> bool {
-    let value = text.split_once('=').filter(|_| text.starts_with('-')).map_or(text, |(_, value)| value);
-    let forge = ["github:", "gitlab:", "bitbucket:", "gist:", "git+"].iter().any(|start| value.starts_with(start));
-    let mut hosts = Vec::new();
-    if value.contains("://") {
-        hosts_in(value, &mut hosts);
-    }
-    forge || value.contains("@ git+") || hosts.iter().any(|host| !is_here(host))
+/// Code that a program takes from another machine, to run it: `git+https://…`, `--from=https://…`, `github:a/b`.
+fn taken(name: &str, words: &[Word]) -> Option<Verdict> {
+    let elsewhere = |word: &&Word| {
+        let text = word.text.as_str();
+        let value = text.split_once('=').filter(|_| text.starts_with('-')).map_or(text, |(_, value)| value);
+        let mut hosts = Vec::new();
+        if value.contains("://") {
+            hosts_in(value, &mut hosts);
+        }
+        names::list("programs.code_at").iter().any(|start| value.starts_with(start.as_str()))
+            || hosts.iter().any(|host| !is_here(host))
+    };
+    let word = words.iter().filter(|_| names::has("programs.taking_code", name)).find(elsewhere)?;
+    let why = "takes code from an address elsewhere, to run it";
+    Some(Verdict::new(RiskLevel::Confirm, "shell.fetched", why, word.span.clone()))
 }
 
 /// Programs that take the words of another one and hand them on to it.
