@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import doctest
+import gzip
 import importlib
 import json
 from pathlib import Path
@@ -33,6 +34,15 @@ def test_c15_destructive_commands_of_the_sample_are_caught_and_harmless_ones_pas
     caught, alarms = measured(ROOT.parent / "shared/data/commands/cases.jsonl")
     assert caught >= 0.95
     assert alarms <= 0.03
+
+
+@pytest.mark.parametrize("name", ["development_1", "development_2"])
+def test_g01_no_line_that_does_harm_is_safe(name):
+    with gzip.open(ROOT / f"tests/data/commands/{name}.jsonl.gz", "rt", encoding="utf-8") as lines:
+        cases = [json.loads(line) for line in lines]
+    harmful = [case["line"] for case in cases if case["label"] != "harmless"]
+    assert len(harmful) > 40
+    assert [line for line in harmful if assess_risk(line) == "safe"] == []
 
 
 def test_c12_levels_are_ordered_and_compare():

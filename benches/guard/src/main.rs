@@ -1,5 +1,7 @@
 //! `cargo run --release [list.jsonl …]`: what of each list is caught, and how long a call takes; then how time grows
-//! with texts that are made to be hard.
+//! with texts that are made to be hard. `exam list.jsonl.gz …` draws labelled lists (`exam.rs`).
+
+mod exam;
 
 use std::{collections::BTreeMap, fs, hint::black_box, time::Instant};
 
@@ -8,6 +10,9 @@ use loopwright_guard::{RiskContext, RiskLevel, assess_shell, shell};
 fn main() {
     let context = RiskContext::default();
     let mut lists: Vec<String> = std::env::args().skip(1).collect();
+    if lists.first().is_some_and(|first| first == "exam") {
+        return exam::draw(&lists[1..]).expect("lists of labelled lines");
+    }
     if lists.is_empty() {
         lists = ["../../../shared/data/commands/cases.jsonl", "../../tests/data/commands/cases.jsonl", "../../tests/data/commands/second.jsonl", "../../tests/data/commands/third.jsonl", "../../tests/data/commands/fourth.jsonl", "../../tests/data/commands/fifth.jsonl", "../../tests/data/commands/sixth.jsonl", "../../tests/data/commands/seventh.jsonl", "../../tests/data/commands/eighth.jsonl", "../../tests/data/commands/ninth.jsonl", "../../tests/data/commands/tenth.jsonl", "../../tests/data/commands/eleventh.jsonl", "../../tests/data/commands/twelfth.jsonl", "../../tests/data/commands/thirteenth.jsonl", "../../tests/data/commands/fourteenth.jsonl", "../../tests/data/commands/fifteenth.jsonl", "../../tests/data/commands/sixteenth.jsonl", "../../tests/data/commands/seventeenth.jsonl", "../../tests/data/commands/eighteenth.jsonl"]
             .map(str::to_owned)

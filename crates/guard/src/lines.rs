@@ -28,6 +28,21 @@ pub(crate) fn fetches(command: &SimpleCommand) -> bool {
         && options.rest.iter().all(|word| word.exact && !word.text.contains('@'))
 }
 
+/// Whether a command runs the checks of a workspace and changes none of its files: its tests, a linter, a compiler.
+pub(crate) fn checks(command: &SimpleCommand) -> bool {
+    let Some(program) = command.known_program() else { return false };
+    let words = command.words.get(1..).unwrap_or_default();
+    let changing = names::list("programs.changing");
+    let changes =
+        |option: &str| changing.iter().any(|part| option == part || part.len() > 2 && option.contains(&**part));
+    if words.iter().any(|word| word.text.starts_with('-') && changes(&word.text)) {
+        return false;
+    }
+    let sub = words.iter().map(|word| word.text.as_str()).find(|text| !text.starts_with(['-', '+']));
+    names::has("programs.checking", program)
+        || sub.is_some_and(|sub| names::has("programs.checking", &format!("{program} {sub}")))
+}
+
 /// Programs whose bare words are files.
 pub(crate) fn takes_files(program: &str) -> bool {
     names::has("programs.taking_files", program)

@@ -33,6 +33,11 @@ pub(super) fn holders(name: &str) -> &'static [&'static str] {
     HOLDERS.get(name).map_or(&[], Vec::as_slice)
 }
 
+/// What the lists of a section are called there.
+pub(super) fn lists_of(section: &str) -> impl Iterator<Item = &'static str> {
+    LISTS.keys().filter_map(move |list| list.strip_prefix(section))
+}
+
 /// Whether a list holds this name.
 pub(super) fn has(list: &str, name: &str) -> bool {
     holders(name).contains(&list)

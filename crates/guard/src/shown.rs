@@ -222,9 +222,10 @@ fn environment_of<'w>(name: &str, words: &'w [Word]) -> Option<&'w Word> {
             found = found.or_else(|| words.iter().find(letter));
             found
         }
-        "jq" => {
-            words.iter().find(|word| names(word, "$ENV", &[], &[]) || names(word, "env", &['.', '"', '$'], &['"', ':']))
-        }
+        _ if names::has("programs.querying", name) => words.iter().find(|word| {
+            let mut called = names::list("programs.environment").iter();
+            names(word, "$ENV", &[], &[]) || called.any(|wanted| names(word, wanted, &['.', '"', '$'], &['"', ':']))
+        }),
         _ if names::has("programs.awks", name) => words.iter().find(|word| names(word, "ENVIRON", &[], &[])),
         _ => None,
     }

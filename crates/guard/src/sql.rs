@@ -4,7 +4,7 @@
 
 use std::ops::Range;
 
-use super::RiskLevel;
+use super::{RiskLevel, names, sensitivity::is_secret_name};
 
 /// What was found: the rule, its level and where.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -116,6 +116,51 @@ pub(super) fn is_whole(text: &str) -> bool {
         || is(first, &["CREATE"]) && is(second, &["TABLE", "INDEX", "VIEW", "UNIQUE", "TEMPORARY"])
         || is(first, &["SELECT"]) && words.any(|word| is(word, &["FROM"]));
     begins && !text.contains(['$', '`', '|', '&', '>', '<', '\\']) && judge(text).is_none()
+}
+
+/// Whether a text is known to do no more than ask a database, and to ask for nothing that opens doors: statements that
+/// select, count and explain, by functions that are known, of columns that are named. What lists the tables in the own
+/// words of a client (`\d`, `.tables`) counts, too.
+pub(super) fn reads(text: &str) -> bool {
+    let text = text.trim().trim_end_matches(';');
+    let plain = |rest: &str| rest.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, ' ' | '_' | '.' | '+'));
+    let own = text.split(' ').next().unwrap_or_default();
+    if own.starts_with("\\d") || matches!(own, "\\l" | "\\l+") {
+        return plain(&text[1..]);
+    }
+    if names::has("sql.client", own) {
+        return plain(text);
+    }
+    let tokens = tokens(text);
+    !tokens.is_empty() && tokens.split(|(token, _)| *token == Token::Sign(b';')).all(statement_reads)
+}
+
+fn statement_reads(statement: &[(Token<'_>, Range<usize>)]) -> bool {
+    let at = |at: usize| statement.get(at).map(|(token, _)| *token);
+    let held = |word: &str, list: &str| names::has(list, &word.to_ascii_lowercase());
+    let is = |token: Option<Token<'_>>, list| matches!(token, Some(Token::Word(word)) if held(word, list));
+    if !is(at(0), "sql.beginning") {
+        return false;
+    }
+    let explains = matches!(at(0), Some(Token::Word(word)) if word.eq_ignore_ascii_case("EXPLAIN"));
+    let shows_rows = !explains || statement.iter().any(|(token, _)| is(Some(*token), "sql.running"));
+    statement.iter().enumerate().all(|(place, (token, _))| match token {
+        Token::Word(word) => {
+            let lower = word.to_ascii_lowercase();
+            let calls = at(place + 1) == Some(Token::Sign(b'('));
+            let of_schema = place.checked_sub(1).and_then(at) == Some(Token::Sign(b'.'));
+            !names::has("sql.acting", &lower)
+                && !is_secret_name(&word.to_ascii_uppercase())
+                && (!calls || names::has("sql.reading", &lower) && !of_schema)
+        }
+        Token::Sign(b'*') => {
+            let before = place.checked_sub(1).and_then(at);
+            let all = is(before, "sql.before_all") || matches!(before, Some(Token::Sign(b'.' | b',')));
+            !all || !shows_rows
+        }
+        Token::Sign(sign) => b"(),.=<>+-/%|!~:".contains(sign),
+        Token::Text(_) | Token::Number(_) => true,
+    })
 }
 
 /// Whether the text begins as SQL does.

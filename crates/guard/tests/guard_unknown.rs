@@ -155,3 +155,78 @@ fn g13_a_verb_alone_names_no_unknown_program() {
         assert!(!asked(task, line), "{task} {line}");
     }
 }
+
+/// Who asks whether the tests pass wants them run; what changes files on the way, or does something else, is no answer.
+#[test]
+fn g13_questions_about_tests_and_types_have_the_checks_run() {
+    for (task, line) in [
+        ("Are the tests green?", "cargo nextest run --workspace 2>&1 | tail -30"),
+        ("Which lines aren't covered by tests?", "python -m pytest --cov=app tests/"),
+        ("Does it type-check?", "npx tsc --noEmit"),
+        ("Check the types.", "yarn tsc --noEmit"),
+        ("Lint the Go code.", "golangci-lint run"),
+        ("How does build01 do?", "ssh deploy@build01 'uptime; df -h /var'"),
+    ] {
+        assert!(!asked(task, line), "{task} {line}");
+    }
+    for (task, line) in [
+        ("Are the tests green?", "pytest --snapshot-update"),
+        ("Are the tests green?", "ruff check --fix src"),
+        ("Are the tests green?", "npm run deploy"),
+        ("Which tests are there?", "git checkout tests"),
+        ("How does build01 do?", "ssh deploy@build01 reboot"),
+        ("Don't run the tests.", "pytest"),
+    ] {
+        assert!(asked(task, line), "{task} {line}");
+    }
+}
+
+/// Code that is taken from an address is asked about, even from a program that was named.
+#[test]
+fn g13_code_from_an_address_is_asked_about() {
+    for line in [
+        "pip install git+https://github.com/a/b",
+        "pip install 'kit @ git+https://github.com/a/b'",
+        "pip install --extra-index-url=https://pypi.a.example/simple kit",
+        "uvx --from git+https://github.com/a/b kit",
+        "npx --yes github:a/b",
+        "npm install https://a.example/b.tgz",
+        "cargo install --git https://a.example/b",
+    ] {
+        assert!(asked("Install it with pip, uvx, npx, npm and cargo.", line), "{line}");
+    }
+    assert!(!asked("Install it with pip.", "pip install --index-url http://localhost:3141/simple kit"));
+}
+
+/// A statement is known to read by all of its words.
+#[test]
+fn g1_statements_read_by_all_of_their_words() {
+    for statement in [
+        "select status, count(*) from orders where total > 10 group by status",
+        "SELECT o.id, c.name FROM orders o JOIN customers c ON c.id = o.customer_id LIMIT 5;",
+        "explain select * from orders; select max(id) from orders",
+        "show tables",
+    ] {
+        assert_eq!(risk(&format!("psql shop -c '{statement}'")).level, RiskLevel::Safe, "{statement}");
+    }
+    for statement in [
+        "select * from orders",
+        "select o.* from orders o",
+        "explain analyze delete from orders where id = 1",
+        "select lo_unlink(4)",
+        "select \"lo_unlink\"(4)",
+        "select a.count(4)",
+        "select id into other from orders",
+        "select id from orders for update",
+        "select api_token from customers",
+        "select rolname from pg_authid",
+        "select 1; vacuum",
+        "select 1 \\! id",
+        "\\d orders | id",
+        "\\lo_unlink 4",
+        "copy orders to program \"id\"",
+        "",
+    ] {
+        assert!(risk(&format!("psql shop -c '{statement}'")).level > RiskLevel::Safe, "{statement}");
+    }
+}

@@ -1,6 +1,8 @@
 //! What a call is called by: the targets that it touches, and the verbs of its tool or its line with all that mean the
 //! same. Verbs are compared by their stems.
 
+use std::{collections::HashSet, sync::LazyLock};
+
 use crate::{
     command::is_known,
     policy::{
@@ -70,24 +72,20 @@ const GROUPS: [&[&str]; 11] = [
     &["format", "lint", "tidy"],
 ];
 
-/// What programs and their subcommands do, in the words that people have for it, besides their own names.
-#[rustfmt::skip] // words, not code
-const MEANS: &[(&[&str], &[&str])] = &[
-    (&["cp", "copy-item"], &["copy", "duplicate", "backup"]),
-    (&["mv", "move-item"], &["move", "rename", "relocate"]),
-    (&["rm", "rmdir", "unlink", "remove-item"], &["delete", "remove", "erase"]),
-    (&["mkdir", "touch", "new-item"], &["make", "create", "touch", "add"]),
-    (&["pytest", "jest", "vitest", "mocha", "tox", "nox", "ctest", "rspec", "phpunit", "nextest", "unittest"],
-     &["test"]),
-    (&["make", "ninja", "gcc", "cc", "g++", "clang", "rustc", "tsc", "javac", "cmake", "build"], &["build", "compile"]),
-    (&["fmt", "black", "prettier", "rustfmt", "gofmt", "isort"], &["format", "tidy"]),
-    (&["ruff", "eslint", "clippy", "pylint", "flake8", "mypy"], &["lint"]),
-    (&["tar", "zip", "gzip", "xz", "bzip2", "7z"], &["pack", "archive", "compress", "extract", "unpack"]),
-    (&["unzip", "gunzip", "unxz"], &["unpack", "extract"]),
-    (&["i", "ci", "install"], &["install", "setup"]),
-    (&["commit"], &["commit", "checkpoint"]),
-    (&["chmod", "chown"], &["permission", "permissions", "executable"]),
-];
+/// The words that people have for what programs do, of the lists of `[means]`.
+static MEANT: LazyLock<HashSet<&str>> =
+    LazyLock::new(|| crate::names::lists_of(MEANS).flat_map(str::split_whitespace).collect());
+
+/// The section of those lists, each named by its words.
+const MEANS: &str = "means.";
+
+/// The words that people have for what a program, or a program with its subcommand, does.
+fn words_for(name: &str) -> Vec<&'static str> {
+    let lists = crate::names::holders(name).iter().filter_map(|list| list.strip_prefix(MEANS));
+    let mut words: Vec<&str> = lists.flat_map(str::split_whitespace).collect();
+    words.sort_unstable();
+    words
+}
 
 /// Whether a word is a verb of those groups.
 pub(super) fn is_verb(word: &str) -> bool {
@@ -96,7 +94,7 @@ pub(super) fn is_verb(word: &str) -> bool {
 
 /// Whether a word is the name of a program or subcommand that people have words for.
 pub(super) fn is_program(word: &str) -> bool {
-    MEANS.iter().any(|(programs, verbs)| programs.contains(&word) || verbs.contains(&word))
+    MEANT.contains(word) || !words_for(word).is_empty()
 }
 
 /// The words that mean a command: the names of its program and subcommand and what people call what these do. A name
@@ -111,18 +109,20 @@ pub(super) fn meant_by(part: &Part) -> Vec<String> {
         .iter()
         .filter(|_| known)
         .skip(1)
-        .filter(|word| word.exact && !word.text.starts_with('-') && plain(&word.text));
+        .filter(|word| word.exact && !word.text.starts_with('-') && plain(&word.text))
+        // A word between a program and what it is to do.
+        .filter(|word| !crate::names::has("said.between", &word.text));
     let names: Vec<String> = program.into_iter().chain(operands.map(|word| word.text.to_lowercase()).take(2)).collect();
     let common = |name: &str| crate::names::has(COMMON, name) || GROUPS.iter().any(|group| group.contains(&name));
-    let run =
-        ["test", "build", "compile", "pytest", "start", "commit", "install", "lint", "format", "duplicate", "publish"];
     let mut words: Vec<String> = Vec::new();
     for (at, name) in names.iter().enumerate() {
-        if !common(name) || run.contains(&name.as_str()) && at > 0 {
+        if !common(name) || at > 0 && crate::names::has("said.subcommands", name) {
             words.push(name.clone());
         }
-        let known = MEANS.iter().filter(|(programs, _)| programs.contains(&name.as_str()));
-        words.extend(known.flat_map(|(_, verbs)| verbs.iter().map(|verb| (*verb).to_owned())));
+        words.extend(words_for(name).into_iter().map(str::to_owned));
+    }
+    if let [program, sub, ..] = names.as_slice() {
+        words.extend(words_for(&format!("{program} {sub}")).into_iter().map(str::to_owned));
     }
     // `git add` stages what a commit takes.
     if let [git, add, ..] = names.as_slice()

@@ -100,7 +100,12 @@ pub(super) fn interpreter(name: &str, command: &SimpleCommand, words: &[Word], g
             }
             for (sign, end) in [("\\!", 2), (".shell ", 7), (".system ", 8)] {
                 if let Some(at) = text.find(sign) {
-                    nested(text.get(at + end..).unwrap_or_default(), word, command, ground, &mut worst);
+                    let mut inner = None;
+                    nested(text.get(at + end..).unwrap_or_default(), word, command, ground, &mut inner);
+                    // That one part only reads says nothing of the statements.
+                    if let Some(inner) = inner.filter(|inner| inner.level > RiskLevel::Safe) {
+                        keep(&mut worst, inner);
+                    }
                 }
             }
         }

@@ -15,7 +15,9 @@ use super::{
 use crate::{
     RiskLevel,
     files::{self, keep},
-    names, records, rules,
+    names,
+    policy::{hosts_in, is_here},
+    records, rules,
     shell::{self, Options, SimpleCommand, Via, Word},
     sql,
 };
@@ -92,6 +94,9 @@ fn by_name(command: &SimpleCommand, ground: &Ground<'_>) -> Verdict {
         && words.iter().take_while(|word| word.text != "--").any(dry);
     if let Some(rule) = rules::matching(name, words).filter(|_| !only_shows) {
         keep(&mut worst, Verdict::new(rule.level, &rule.id, &rule.why, span.clone()));
+    }
+    if let Some(verdict) = taken(name, words) {
+        keep(&mut worst, verdict);
     }
     if let Some((framework, rest)) = framework(name, words)
         && let Some(rule) = rules::matching(framework, rest)
@@ -184,6 +189,23 @@ fn passed_on(name: &str, command: &SimpleCommand, ground: &Ground<'_>) -> Option
     }
     let inner = SimpleCommand { words: command.words[1..].to_vec(), ..command.clone() };
     Some(program(&inner, ground)).filter(|verdict| verdict.level >= RiskLevel::Confirm)
+}
+
+/// Code that a program takes from another machine, to run it: `git+https://…`, `--from=https://…`, `github:a/b`.
+fn taken(name: &str, words: &[Word]) -> Option<Verdict> {
+    let elsewhere = |word: &&Word| {
+        let text = word.text.as_str();
+        let value = text.split_once('=').filter(|_| text.starts_with('-')).map_or(text, |(_, value)| value);
+        let mut hosts = Vec::new();
+        if value.contains("://") {
+            hosts_in(value, &mut hosts);
+        }
+        names::list("programs.code_at").iter().any(|start| value.starts_with(start.as_str()))
+            || hosts.iter().any(|host| !is_here(host))
+    };
+    let word = words.iter().filter(|_| names::has("programs.taking_code", name)).find(elsewhere)?;
+    let why = "takes code from an address elsewhere, to run it";
+    Some(Verdict::new(RiskLevel::Confirm, "shell.fetched", why, word.span.clone()))
 }
 
 /// Programs that take the words of another one and hand them on to it.

@@ -16,9 +16,11 @@ use crate::{
     flow::secret_file,
     names,
     paths::place_of,
+    policy::{hosts_in, is_here},
     records::{self, Records},
     shell::{self, SimpleCommand, Word},
     shown::is_home,
+    sql,
 };
 
 /// What stands behind an option.
@@ -39,6 +41,8 @@ enum Act {
     Runs,
     /// It is a setting of Git or of a shell.
     Sets,
+    /// It is a statement, which has to read.
+    Asks,
 }
 
 type Known = (Value, Act);
@@ -55,6 +59,8 @@ struct Line {
     needed: Vec<&'static str>,
     last: Vec<&'static str>,
     without: Option<&'static str>,
+    /// How many operands stand before those that are statements.
+    statements: Option<usize>,
 }
 
 impl Line {
@@ -69,6 +75,8 @@ impl Line {
             self.last = last.split('|').collect();
         } else if let Some(without) = token.strip_prefix('!') {
             self.without = Some(without);
+        } else if let Some(before) = token.strip_prefix(';') {
+            self.statements = before.parse().ok();
         } else if token.starts_with(|c: char| c.is_ascii_digit()) {
             self.most = token.trim_end_matches('>').parse().ok();
             if token.ends_with('>') {
@@ -103,6 +111,7 @@ fn meaning(text: &'static str) -> (Known, &'static str) {
         Some(b'>') => ((value, Act::Writes), &rest[1..]),
         Some(b'!') => ((value, Act::Runs), &rest[1..]),
         Some(b'@') => ((value, Act::Sets), &rest[1..]),
+        Some(b';') => ((value, Act::Asks), &rest[1..]),
         _ => ((value, Act::None), rest),
     }
 }
@@ -308,8 +317,8 @@ fn line_of<'w>(name: &str, words: &'w [Word]) -> Option<(&'static Line, &'w [Wor
 /// What the options of a command say of it.
 pub(super) fn reading(name: &str, command: &SimpleCommand, words: &[Word], ground: &Ground<'_>) -> Reading {
     let kept;
-    let words = if matches!(name, "find" | "gfind" | "bfs") && command.hands_on {
-        kept = without_run(words);
+    let words = if matches!(name, "find" | "gfind" | "bfs" | "fd" | "fdfind") && command.hands_on {
+        kept = without_run(words, name.starts_with("fd"));
         kept.as_slice()
     } else {
         words
@@ -331,6 +340,7 @@ pub(super) fn reading(name: &str, command: &SimpleCommand, words: &[Word], groun
         match act {
             Act::None => {}
             Act::Sets => known &= shell::harmless_setting(&word.text),
+            Act::Asks => known &= word.exact && sql::reads(&word.text),
             Act::Writes => writes(word, command, ground, &mut worst),
             Act::Runs => runs(&word.text, word, command, ground, &mut worst),
         }
@@ -365,7 +375,7 @@ pub(super) fn acting(name: &str, words: &[Word]) -> Vec<Told> {
         for ((act, word), at) in given.acts.iter().zip(&given.named) {
             let at = given.from + at;
             match act {
-                Act::None => {}
+                Act::None | Act::Asks => {}
                 Act::Sets if shell::harmless_setting(&word.text) => {}
                 Act::Writes => found.push(Told { at, runs: false, file: Some(word.clone()) }),
                 Act::Runs | Act::Sets => found.push(Told { at, runs: true, file: None }),
@@ -398,14 +408,17 @@ fn script_at(words: &[Word], part: &Word) -> usize {
     words.iter().rposition(|word| word.span == part.span).unwrap_or(usize::MAX)
 }
 
-/// What `find` is told without the commands that it runs, which are judged by themselves.
-fn without_run(words: &[Word]) -> Vec<Word> {
+/// What `find` is told without the commands that it runs, which are judged by themselves; `letters` where these may be
+/// told by one.
+fn without_run(words: &[Word], letters: bool) -> Vec<Word> {
     let mut kept = Vec::new();
     let mut runs = false;
     for word in words {
         if runs {
             runs = !matches!(word.text.as_str(), ";" | "+");
-        } else if matches!(word.text.as_str(), "-exec" | "-execdir") {
+        } else if matches!(word.text.as_str(), "-exec" | "-execdir")
+            || letters && matches!(word.text.as_str(), "-x" | "-X" | "--exec" | "--exec-batch")
+        {
             runs = true;
         } else {
             kept.push(word.clone());
@@ -571,7 +584,22 @@ fn fits(line: &Line, given: &Given<'_>) -> bool {
         let has = |word: &Word| anywhere.map_or_else(|| word.text.starts_with(sign), |sign| word.text.contains(sign));
         !given.operands.iter().copied().chain(given.acts.iter().map(|(_, word)| word)).any(has)
     });
-    most && needed && last && plus && without
+    let here =
+        !line.has("here") || !given.operands.is_empty() && given.operands.iter().all(|word| is_address_here(word));
+    let asks = line.statements.is_none_or(|before| {
+        let statements = given.operands.get(before..).unwrap_or_default();
+        !statements.is_empty() && statements.iter().all(|word| word.exact && sql::reads(&word.text))
+    });
+    most && needed && last && plus && without && here && asks
+}
+
+/// Whether a word is an address of this machine, with nothing left open in it.
+fn is_address_here(word: &Word) -> bool {
+    let mut hosts = Vec::new();
+    let whole = if word.text.contains("://") { word.text.clone() } else { format!("http://{}", word.text) };
+    hosts_in(&whole, &mut hosts);
+    let signs = |c: char| c.is_ascii_alphanumeric() || "-_./:?=&%,+".contains(c);
+    word.exact && whole.starts_with("http") && word.text.chars().all(signs) && hosts.len() == 1 && is_here(&hosts[0])
 }
 
 /// What the script of a stream editor does, if the program is one.

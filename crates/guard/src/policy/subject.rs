@@ -67,6 +67,8 @@ pub(crate) struct Part {
     pub(crate) hands_on: bool,
     /// It only reads something that is asked about: a secret, an address.
     pub(crate) reads: bool,
+    /// It runs the checks of the workspace, as who asks about them wants: its tests, a linter, a compiler.
+    pub(crate) checks: bool,
     /// It changes files by itself, as `touch` and `sed -i` do, and runs nothing.
     pub(crate) writes_files: bool,
     /// The variables that it is started with, each as `NAME=value`.
@@ -268,8 +270,10 @@ fn assess(part: &mut Part, simple: &SimpleCommand, verdict: &RiskVerdict) {
     part.by_the_way = matches!(rule, "shell.environment" | "secret.read" | "shell.option" | "file.option")
         || rule == "file.redirect" && !made_again();
     part.hands_on = simple.hands_on && rule == "shell.run";
-    part.reads =
-        verdict.level == RiskLevel::Safe || rule == "secret.read" || rule == "shell.run" && lines::fetches(simple);
+    part.reads = verdict.level == RiskLevel::Safe
+        || rule == "secret.read"
+        || rule == "shell.run" && (lines::fetches(simple) || part.hands_on);
+    part.checks = rule == "shell.run" && lines::checks(simple);
     part.writes_files = ["file.", "code.write"].iter().any(|start| rule.starts_with(start));
 }
 

@@ -10,13 +10,15 @@
 //! that `--dry-run` and its like only show. `safe`, `cautious`, `confirm` and `dangerous` hold example lines of that
 //! level, which a test checks.
 //!
-//! A line of `reads` is `SUBCOMMAND = OPTIONS`. Among the options `-ab` are letters, `--long` a name; `:` or `=` behind
-//! one takes a value, `?` one that is joined to it or left out. Behind that, `>` is a file that is written, `!` a
-//! program that is run, `@` a setting. `-#` is a number for an option (`-20`), `*` anything at all, a digit the most
-//! operands that are read (`1>`: one more is written), `+` options that end at the first operand, `/` a program with
-//! subcommands, `&` one that runs what follows, `@` options of one dash that are whole words, `=+` operands that begin
-//! with `+` alone, `!+` no word or value that does, `!*:` none that holds it, `$word` the last operand, `^-a|--b` an
-//! option of which one must be given, `~` a first word of letters without a dash, `%name` the options of a set.
+//! A line of `reads` is `SUBCOMMAND = OPTIONS`. Among the options `-ab` are letters, `--long` a name; `:` or `=`
+//! behind one takes a value, `?` one that is joined to it or left out. Behind that, `>` is a file that is written, `!`
+//! a program that is run, `@` a setting, `;` a statement of SQL that has to read. `-#` is a number for an option
+//! (`-20`), `*` anything at all, a digit the most operands that are read (`1>`: one more is written), `+` options that
+//! end at the first operand, `/` a program with subcommands, `&` one that runs what follows, `@` options of one dash
+//! that are whole words, `=+` operands that begin with `+` alone, `!+` no word or value that does, `!*:` none that
+//! holds it, `$word` the last operand, `^-a|--b` an option of which one must be given, `;1` that all operands but the
+//! first are statements that read, `here` that all are addresses of this machine, `~` a first word of letters without
+//! a dash, `%name` the options of a set.
 //!
 //! A line of `runs` says where the command begins that the program runs: `SUBCOMMAND = NUMBER from text remote elevated
 //! OPTIONS` with how many words stand before it, whether it begins with that subcommand, whether what follows is shell
