@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
-from loopwright import Agent, Budget, Message, ModelError, Monitor, Output, Usage, UsageError
+from loopwright import Agent, Budget, Message, ModelError, Monitor, Output, ToolError, Usage, UsageError
 from loopwright._dataclasses import dataclass
 from loopwright.events import ArgumentsDelta, ReasoningDelta, Reset, TextDelta, ToolUseDelta
 from loopwright.messages import Thinking, ToolUse
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from loopwright import LoopwrightError, ModelSettings, Result
     from loopwright._run_options import ModelLike
     from loopwright.events import Event
+    from loopwright.guard import Guard
     from loopwright.signal import Signal
     from loopwright.tools import RunContext
 
@@ -96,9 +97,9 @@ def _arguments(call: ToolUse) -> Any:
 
 
 async def _elsewhere(_: dict[str, Any], context: RunContext[Any]) -> Any:
-    """Nobody calls it: the run is left before."""
-    message = f"a call of round {context.round} was to run elsewhere"
-    raise AssertionError(message)
+    """The run is left before a call runs, unless the guard forbade another call of its answer."""
+    message = f"the call was not made: another one of answer {context.round} is forbidden"
+    raise ToolError(message, "not_run", "make it again without the other one")
 
 
 def is_of_provider(error: LoopwrightError) -> bool:
@@ -114,11 +115,16 @@ def _type_of(schema: dict[str, Any]) -> Any:
 
 
 class Requests:
-    """Requests to one model. It may be shared by tasks and threads."""
+    """Requests to one model. It may be shared by tasks and threads.
 
-    def __init__(self, model: ModelLike) -> None:
+    Of calls that a `guard` forbids the model is told, and answers anew.
+    """
+
+    def __init__(self, model: ModelLike, guard: Guard | None = None) -> None:
+        self._guarded = guard is not None
         self._plain = Agent(
             model,
+            guard=guard,
             budget=Budget(wall_time=None),
             monitor=Monitor(intent="off", stuck=None, momentum=None, warn_rounds_left=0),
             context=False,
@@ -130,6 +136,12 @@ class Requests:
     def model(self) -> str:
         """How the model is shown; never holds a key."""
         return self._plain.model
+
+    @property
+    def wire(self) -> str | None:
+        """What the model speaks; `None` for one of one's own."""
+        endpoint = self._plain._endpoint  # noqa: SLF001 - nobody else knows
+        return None if endpoint is None else endpoint.wire
 
     def stream(
         self,
@@ -144,7 +156,7 @@ class Requests:
         """
         agent, prompt, options = self._asked(messages, tools, settings, schema)
         options["signal"] = signal
-        return _streamed(agent, prompt, options)
+        return _streamed(agent, prompt, options, guarded=self._guarded)
 
     def stream_sync(
         self, messages: Sequence[Message], tools: Sequence[Definition] = (), settings: Mapping[str, Any] | None = None
@@ -195,11 +207,21 @@ class Requests:
         return agent, prompt, {"messages": history, "instructions": instructions, "settings": given}
 
 
-async def _streamed(agent: Agent[Any, Any], prompt: Message, options: Any) -> AsyncGenerator[Piece | Answer, None]:
+async def _streamed(
+    agent: Agent[Any, Any], prompt: Message, options: Any, *, guarded: bool
+) -> AsyncGenerator[Piece | Answer, None]:
     async with agent.stream(prompt, **options) as run:
+        judged, forbidden = False, False
         async for event in run:
             if event.type == "call_judged":
+                if not guarded:
+                    break
+                judged, forbidden = True, forbidden or event.verdict == "forbid"
+                continue
+            # All calls of an answer are judged before the first of them runs.
+            if judged and not forbidden:
                 break
+            judged = forbidden = forbidden and event.type != "round_started"
             if (piece := _piece(event)) is not None:
                 yield piece
     yield _answer(run.result)
