@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import threading
 from copy import deepcopy
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
 from loopwright._dataclasses import replace
 from loopwright.messages import Extra, Message
@@ -149,27 +149,29 @@ def _all(form: Form[T], history: Iterable[T]) -> list[Message]:
     return [message for theirs in history for message in form.read(theirs)]
 
 
-class KnownHistories:
-    """Histories that were read. One that goes on where a known one ended is read from there: each request of a
-    conversation holds all that was said before it.
+class KnownHistories(Generic[T]):
+    """What was made of histories. What comes of one that goes on where a known one ended is made from there: each
+    request of a conversation holds all that was said before it.
     """
 
-    def __init__(self, read: Callable[[Sequence[Any]], list[Message]]) -> None:
-        self._read = read
+    def __init__(self, empty: T, grown: Callable[[T, list[Any]], T]) -> None:
+        self._empty, self._grown = empty, grown
         self._lock = threading.Lock()
-        self._known: list[tuple[list[Any], list[Message]]] = []
+        self._known: list[tuple[list[Any], T]] = []
 
-    def of(self, history: Sequence[Any]) -> list[Message]:
-        """The messages of a history of plain dicts."""
+    def of(self, history: Iterable[Any]) -> T:
+        """What a history is; `grown` makes it of what its beginning is, and of the rest."""
         given = list(history)
         with self._lock:
             known = [each for each in self._known if given[: len(each[0])] == each[0]]
-        before, ours = max(known, key=lambda each: len(each[0]), default=([], []))
+        before, made = max(known, key=lambda each: len(each[0]), default=([], self._empty))
         new = given[len(before) :]
-        found = [*ours, *self._read(new)]
-        # Whoever changes a message in place has another history.
-        kept = ([*before, *deepcopy(new)], found)
+        if not new:
+            return made
+        made = self._grown(made, new)
+        # Whoever changes a message in place has another history; ours can't be changed.
+        own = [each if isinstance(each, Message) else deepcopy(each) for each in new]
         with self._lock:
             others = [each for each in self._known if each[0] is not before]
-            self._known = [*others[1 - _CONVERSATIONS :], kept]
-        return list(found)
+            self._known = [*others[1 - _CONVERSATIONS :], ([*before, *own], made)]
+        return made

@@ -52,7 +52,7 @@ class LoopwrightLLM(CustomLLM):
         super().__init__()
         self._models = dict(models or {})
         self._requests: dict[tuple[str, str | None, str | None], Requests] = {}
-        self._known = KnownHistories(_read)
+        self._known: KnownHistories[list[Message]] = KnownHistories([], lambda before, new: [*before, *_read(new)])
 
     def completion(self, model: str, messages: list[Any], *_: Any, **options: Any) -> ModelResponse:
         """The answer to a request."""
@@ -100,8 +100,6 @@ def _plain(messages: Sequence[Any]) -> list[dict[str, Any]]:
 
 
 def _read(told: Sequence[dict[str, Any]]) -> list[Message]:
-    if not told:
-        return []
     found = list(Messages([{name: each[name] for name in each if name not in _THEIRS} for each in told]))
     for at, each in enumerate(told if len(found) == len(told) else ()):
         kept = (each.get("provider_specific_fields") or {}).get(KEPT)

@@ -9,11 +9,13 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
-from loopwright import Agent, Budget, Message, ModelError, Monitor, Output, ToolError, Usage, UsageError
+from loopwright import Agent, Budget, Message, Messages, ModelError, Monitor, Output, ToolError, Usage, UsageError
 from loopwright._dataclasses import dataclass
 from loopwright.events import ArgumentsDelta, ReasoningDelta, Reset, TextDelta, ToolUseDelta
 from loopwright.messages import Thinking, ToolUse
 from loopwright.tools import DeclaredTool
+
+from ._history import KnownHistories
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Generator, Mapping, Sequence
@@ -129,6 +131,7 @@ class Requests:
             monitor=Monitor(intent="off", stuck=None, momentum=None, warn_rounds_left=0),
             context=False,
         )
+        self._known: KnownHistories[Messages] = KnownHistories(Messages(), lambda before, new: before + new)
         # An agent with the tools and the schema of the last request: the next one mostly has the same.
         self._last: tuple[tuple[list[Definition], dict[str, Any] | None], Agent[Any, Any]] = (([], None), self._plain)
 
@@ -204,7 +207,7 @@ class Requests:
         given: ModelSettings = {  # type: ignore[assignment]
             name: value for name, value in (settings or {}).items() if tools or name != "tool_choice"
         }
-        return agent, prompt, {"messages": history, "instructions": instructions, "settings": given}
+        return agent, prompt, {"messages": self._known.of(history), "instructions": instructions, "settings": given}
 
 
 async def _streamed(
@@ -252,7 +255,7 @@ def _piece(event: Event) -> Piece | None:
 
 def _answer(result: Result[Any]) -> Answer:
     """The answer of a run that was left, or has ended."""
-    said = next((each for each in reversed(list(result.new_messages)) if each.role == "assistant"), None)
+    said = next((each for each in reversed(result.new_messages) if each.role == "assistant"), None)
     wrong = {call.call_id for call in result.tool_calls if call.round == result.rounds and call.failure in _UNUSABLE}
     if said is not None and wrong:
         kept = tuple(block for block in said.content if not (isinstance(block, ToolUse) and block.call_id in wrong))
