@@ -304,7 +304,9 @@ def _serve_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--host", default="127.0.0.1", metavar="HOST", help="the address to listen at (default: 127.0.0.1)"
     )
-    parser.add_argument("--port", type=_port, default=8000, metavar="PORT", help="the port (default: 8000)")
+    parser.add_argument(
+        "--port", type=_own_port, default=8000, metavar="PORT", help="the port (default: 8000), or 0 for a free one"
+    )
     parser.add_argument(
         "--key-env", metavar="VAR", help="the variable with the key that clients must have; needed beyond this machine"
     )
@@ -398,6 +400,10 @@ def _port(given: str) -> int:
         message = f"{given!r} is no port"
         raise argparse.ArgumentTypeError(message)
     return number
+
+
+def _own_port(given: str) -> int:
+    return 0 if given == "0" else _port(given)
 
 
 def _tokens(given: str) -> int:
