@@ -14,7 +14,7 @@ from ._repr import redacted_repr, shown
 from ._stop_reason import StopReason
 from ._typed import Output
 from ._words import also_called
-from .messages import Message, ToolResult, checked, decoded, messages_json
+from .messages import Message, ToolResult, ToolUse, checked, decoded, messages_json
 
 if TYPE_CHECKING:
     from ._approval import Approval
@@ -64,6 +64,13 @@ class Messages(Sequence[Message]):
     def __add__(self, other: Iterable[Message | Mapping[str, Any]]) -> Messages:
         text = other.to_json() if isinstance(other, Messages) else messages_json(other)
         return Messages(self._history.extended(text))
+
+    def _after(self, begun: int) -> Messages:
+        """The messages from one on; none is looked at."""
+        if begun <= 0:
+            return self
+        texts = [self._history.json(at) for at in range(begun, len(self._history))]
+        return Messages(History(f"[{','.join(texts)}]"))
 
     def __len__(self) -> int:
         return len(self._history)
@@ -318,7 +325,7 @@ class Result(Generic[Output]):
     @property
     def new_messages(self) -> Messages:
         """What was said from the prompt of this run on."""
-        return Messages(self.messages[self.__dict__.get("_began", 0) :])
+        return self.messages._after(self.__dict__.get("_began", 0))
 
     @property
     def agent(self) -> str | None:
@@ -515,18 +522,27 @@ def _is_json(value: object) -> bool:
     return True
 
 
-def _with_results(calls: list[ToolCall], messages: Iterable[Message]) -> list[ToolCall]:
+def _with_results(calls: list[ToolCall], messages: Sequence[Message]) -> list[ToolCall]:
     """Calls with what the model read of each. An id may come again: the results have the order of the calls, and those
-    of this run stand last.
+    of this run stand last. Nothing stands before the message that asks for the first call.
     """
     found: dict[str, list[str]] = {}
-    for message in messages if calls else ():
-        for block in message.content:
+    unseen: dict[str, int] = {}
+    for call in calls:
+        unseen[call.call_id] = unseen.get(call.call_id, 0) + 1
+    for message in reversed(messages):
+        if not unseen:
+            break
+        for block in reversed(message.content):
             if isinstance(block, ToolResult):
                 found.setdefault(block.call_id, []).append(block.text)
+            elif isinstance(block, ToolUse) and block.call_id in unseen:
+                unseen[block.call_id] -= 1
+                if unseen[block.call_id] == 0:
+                    del unseen[block.call_id]
     for call in reversed(calls):
         if found.get(call.call_id):
-            call.__dict__["_result"] = found[call.call_id].pop()
+            call.__dict__["_result"] = found[call.call_id].pop(0)
     return calls
 
 

@@ -169,3 +169,25 @@ def test_the_solver_is_an_agent_that_others_hand_over_to(run):
 def test_an_option_that_there_is_not_is_refused_when_the_solver_is_made():
     with pytest.raises(UsageError, match="temprature"):
         evals.solver(stores(), temprature=1)
+
+
+def test_inspects_model_answers_in_the_place_of_the_agents_own_where_told(run):
+    from inspect_ai.model import ModelOutput, ModelUsage, get_model
+
+    asked = ModelOutput.for_tool_call("mockllm/model", "stock", {"part": "bolts"})
+    outputs = [asked, ModelOutput.from_content("mockllm/model", "There are 120, says inspect.")]
+    for each in outputs:
+        # Without it the double counts with a vocabulary that it fetches.
+        each.usage = ModelUsage(input_tokens=7, output_tokens=3, total_tokens=10)
+    model = get_model("mockllm/model", custom_outputs=outputs)
+    log = run(evals.solver(stores(["never asked"]), inspect_model=True), model=model)
+    assert log.status == "success", log.error
+    assert log.samples[0].output.completion == "There are 120, says inspect."
+    assert [event.model for event in events(log, "model")] == ["mockllm/model", "mockllm/model"]
+    assert [event.function for event in events(log, "tool")] == ["stock"]
+
+
+def test_without_a_model_of_inspects_that_is_said(run):
+    log = run(evals.solver(stores(), inspect_model=True))
+    assert log.status == "error"
+    assert "--model" in log.error.message

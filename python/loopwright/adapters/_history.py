@@ -8,20 +8,25 @@ counts.
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+import threading
+from copy import deepcopy
+from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
 from loopwright._dataclasses import replace
 from loopwright.messages import Extra, Message
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
-__all__ = ["KEPT", "Form", "bare", "from_ours", "kept_of", "put_aside", "taken_aside", "to_ours"]
+__all__ = ["KEPT", "Form", "KnownHistories", "bare", "from_ours", "kept_of", "put_aside", "taken_aside", "to_ours"]
 
 KEPT = "loopwright"
 """The member of another framework's metadata that holds a message of ours."""
 _WIRE = "offline"
 """The wire whose fields no provider is ever sent."""
+
+_CONVERSATIONS = 64
+"""Histories that go on at once; of others the next request is read from its beginning."""
 
 T = TypeVar("T")
 
@@ -142,3 +147,31 @@ def _of_dumped(form: Form[T], given: Sequence[Message], at: int) -> tuple[list[T
 
 def _all(form: Form[T], history: Iterable[T]) -> list[Message]:
     return [message for theirs in history for message in form.read(theirs)]
+
+
+class KnownHistories(Generic[T]):
+    """What was made of histories. What comes of one that goes on where a known one ended is made from there: each
+    request of a conversation holds all that was said before it.
+    """
+
+    def __init__(self, empty: T, grown: Callable[[T, list[Any]], T]) -> None:
+        self._empty, self._grown = empty, grown
+        self._lock = threading.Lock()
+        self._known: list[tuple[list[Any], T]] = []
+
+    def of(self, history: Iterable[Any]) -> T:
+        """What a history is; `grown` makes it of what its beginning is, and of the rest."""
+        given = list(history)
+        with self._lock:
+            known = [each for each in self._known if given[: len(each[0])] == each[0]]
+        before, made = max(known, key=lambda each: len(each[0]), default=([], self._empty))
+        new = given[len(before) :]
+        if not new:
+            return made
+        made = self._grown(made, new)
+        # Whoever changes a message in place has another history; ours can't be changed.
+        own = [each if isinstance(each, Message) else deepcopy(each) for each in new]
+        with self._lock:
+            others = [each for each in self._known if each[0] is not before]
+            self._known = [*others[1 - _CONVERSATIONS :], ([*before, *own], made)]
+        return made

@@ -12,7 +12,7 @@ from litellm.llms.custom_llm import CustomLLMError
 from loopwright import LoopwrightError, Message, Messages, Model, UsageError
 from loopwright import wire as wires
 
-from ._history import KEPT
+from ._history import KEPT, KnownHistories
 from ._request import Definition, Requests, is_of_provider
 
 if TYPE_CHECKING:
@@ -52,6 +52,7 @@ class LoopwrightLLM(CustomLLM):
         super().__init__()
         self._models = dict(models or {})
         self._requests: dict[tuple[str, str | None, str | None], Requests] = {}
+        self._known: KnownHistories[list[Message]] = KnownHistories([], lambda before, new: [*before, *_read(new)])
 
     def completion(self, model: str, messages: list[Any], *_: Any, **options: Any) -> ModelResponse:
         """The answer to a request."""
@@ -89,17 +90,17 @@ class LoopwrightLLM(CustomLLM):
             self._requests[place] = Requests(own or Model(model, base_url=place[1], api_key=place[2]))
         given = options.get("optional_params") or {}
         tools = [_definition(each) for each in given.get("tools") or ()]
-        return self._requests[place], (_messages(messages), tools, _settings(given))
+        return self._requests[place], (self._known.of(_plain(messages)), tools, _settings(given))
 
 
-def _messages(messages: Sequence[Any]) -> list[Message]:
+def _plain(messages: Sequence[Any]) -> list[dict[str, Any]]:
     """Messages as litellm writes them: Chat Completions, and what it adds to answers of ours and of others."""
     told = [each if isinstance(each, dict) else each.model_dump() for each in messages]
-    plain = [
-        {name: each[name] for name in each if name not in _THEIRS and (each[name] or name == "content")}
-        for each in told
-    ]
-    found = list(Messages(plain))
+    return [{name: each[name] for name in each if each[name] or name == "content"} for each in told]
+
+
+def _read(told: Sequence[dict[str, Any]]) -> list[Message]:
+    found = list(Messages([{name: each[name] for name in each if name not in _THEIRS} for each in told]))
     for at, each in enumerate(told if len(found) == len(told) else ()):
         kept = (each.get("provider_specific_fields") or {}).get(KEPT)
         ours = Message.from_dict(kept) if kept else None

@@ -9,11 +9,13 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
-from loopwright import Agent, Budget, Message, ModelError, Monitor, Output, Usage, UsageError
+from loopwright import Agent, Budget, Message, Messages, ModelError, Monitor, Output, ToolError, Usage, UsageError
 from loopwright._dataclasses import dataclass
 from loopwright.events import ArgumentsDelta, ReasoningDelta, Reset, TextDelta, ToolUseDelta
 from loopwright.messages import Thinking, ToolUse
 from loopwright.tools import DeclaredTool
+
+from ._history import KnownHistories
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Generator, Mapping, Sequence
@@ -21,6 +23,7 @@ if TYPE_CHECKING:
     from loopwright import LoopwrightError, ModelSettings, Result
     from loopwright._run_options import ModelLike
     from loopwright.events import Event
+    from loopwright.guard import Guard
     from loopwright.signal import Signal
     from loopwright.tools import RunContext
 
@@ -96,9 +99,9 @@ def _arguments(call: ToolUse) -> Any:
 
 
 async def _elsewhere(_: dict[str, Any], context: RunContext[Any]) -> Any:
-    """Nobody calls it: the run is left before."""
-    message = f"a call of round {context.round} was to run elsewhere"
-    raise AssertionError(message)
+    """The run is left before a call runs, unless the guard forbade another call of its answer."""
+    message = f"the call was not made: another one of answer {context.round} is forbidden"
+    raise ToolError(message, "not_run", "make it again without the other one")
 
 
 def is_of_provider(error: LoopwrightError) -> bool:
@@ -114,15 +117,21 @@ def _type_of(schema: dict[str, Any]) -> Any:
 
 
 class Requests:
-    """Requests to one model. It may be shared by tasks and threads."""
+    """Requests to one model. It may be shared by tasks and threads.
 
-    def __init__(self, model: ModelLike) -> None:
+    Of calls that a `guard` forbids the model is told, and answers anew.
+    """
+
+    def __init__(self, model: ModelLike, guard: Guard | None = None) -> None:
+        self._guarded = guard is not None
         self._plain = Agent(
             model,
+            guard=guard,
             budget=Budget(wall_time=None),
             monitor=Monitor(intent="off", stuck=None, momentum=None, warn_rounds_left=0),
             context=False,
         )
+        self._known: KnownHistories[Messages] = KnownHistories(Messages(), lambda before, new: before + new)
         # An agent with the tools and the schema of the last request: the next one mostly has the same.
         self._last: tuple[tuple[list[Definition], dict[str, Any] | None], Agent[Any, Any]] = (([], None), self._plain)
 
@@ -130,6 +139,12 @@ class Requests:
     def model(self) -> str:
         """How the model is shown; never holds a key."""
         return self._plain.model
+
+    @property
+    def wire(self) -> str | None:
+        """What the model speaks; `None` for one of one's own."""
+        endpoint = self._plain._endpoint  # noqa: SLF001 - nobody else knows
+        return None if endpoint is None else endpoint.wire
 
     def stream(
         self,
@@ -144,7 +159,7 @@ class Requests:
         """
         agent, prompt, options = self._asked(messages, tools, settings, schema)
         options["signal"] = signal
-        return _streamed(agent, prompt, options)
+        return _streamed(agent, prompt, options, guarded=self._guarded)
 
     def stream_sync(
         self, messages: Sequence[Message], tools: Sequence[Definition] = (), settings: Mapping[str, Any] | None = None
@@ -192,14 +207,24 @@ class Requests:
         given: ModelSettings = {  # type: ignore[assignment]
             name: value for name, value in (settings or {}).items() if tools or name != "tool_choice"
         }
-        return agent, prompt, {"messages": history, "instructions": instructions, "settings": given}
+        return agent, prompt, {"messages": self._known.of(history), "instructions": instructions, "settings": given}
 
 
-async def _streamed(agent: Agent[Any, Any], prompt: Message, options: Any) -> AsyncGenerator[Piece | Answer, None]:
+async def _streamed(
+    agent: Agent[Any, Any], prompt: Message, options: Any, *, guarded: bool
+) -> AsyncGenerator[Piece | Answer, None]:
     async with agent.stream(prompt, **options) as run:
+        judged, forbidden = False, False
         async for event in run:
             if event.type == "call_judged":
+                if not guarded:
+                    break
+                judged, forbidden = True, forbidden or event.verdict == "forbid"
+                continue
+            # All calls of an answer are judged before the first of them runs.
+            if judged and not forbidden:
                 break
+            judged = forbidden = forbidden and event.type != "round_started"
             if (piece := _piece(event)) is not None:
                 yield piece
     yield _answer(run.result)
@@ -230,7 +255,7 @@ def _piece(event: Event) -> Piece | None:
 
 def _answer(result: Result[Any]) -> Answer:
     """The answer of a run that was left, or has ended."""
-    said = next((each for each in reversed(list(result.new_messages)) if each.role == "assistant"), None)
+    said = next((each for each in reversed(result.new_messages) if each.role == "assistant"), None)
     wrong = {call.call_id for call in result.tool_calls if call.round == result.rounds and call.failure in _UNUSABLE}
     if said is not None and wrong:
         kept = tuple(block for block in said.content if not (isinstance(block, ToolUse) and block.call_id in wrong))

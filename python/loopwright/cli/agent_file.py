@@ -14,22 +14,27 @@ from loopwright.errors import UsageError
 if TYPE_CHECKING:
     from types import ModuleType
 
-__all__ = ["load_agent", "load_module"]
+__all__ = ["load_agent", "load_module", "load_value"]
 
 
 def load_agent(where: str) -> Any:
     """The agent. Raises a `UsageError` that says what is not there, or what was raised."""
     from loopwright.agent import Agent
 
-    place, name = _parts(where)
-    try:
-        found = getattr(load_module(where), name)
-    except AttributeError:
-        raise UsageError(f"there is no {name!r} in {place!r}", "invalid_agent", "name a variable of it") from None
+    found = load_value(where)
     if not isinstance(found, Agent):
         message = f"{where!r} is a {type(found).__name__}, no Agent"
         raise UsageError(message, "invalid_agent", "name a variable that holds an Agent")
     return found
+
+
+def load_value(where: str) -> Any:
+    """What the variable holds. Raises a `UsageError`, as `load_agent` does."""
+    place, name = _parts(where)
+    try:
+        return getattr(load_module(where), name)
+    except AttributeError:
+        raise UsageError(f"there is no {name!r} in {place!r}", "invalid_agent", "name a variable of it") from None
 
 
 def load_module(where: str) -> ModuleType:

@@ -310,6 +310,34 @@ def _worker_arguments(parser: argparse.ArgumentParser) -> None:
     parser.set_defaults(json=False)
 
 
+def _serve_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "model",
+        metavar="MODEL",
+        help="provider:name, or FILE.py:NAME, a variable that holds a Model or a dict of them by name",
+    )
+    parser.add_argument("--base-url", metavar="URL", help="another server than the provider's own")
+    parser.add_argument("--api-key-env", metavar="VAR", help="the variable that holds the provider's key")
+    parser.add_argument(
+        "--fallback", action="append", default=[], metavar="PROVIDER:NAME", help="who is asked next; may be repeated"
+    )
+    parser.add_argument(
+        "--host", default="127.0.0.1", metavar="HOST", help="the address to listen at (default: 127.0.0.1)"
+    )
+    parser.add_argument(
+        "--port", type=_own_port, default=8000, metavar="PORT", help="the port (default: 8000), or 0 for a free one"
+    )
+    parser.add_argument(
+        "--key-env", metavar="VAR", help="the variable with the key that clients must have; needed beyond this machine"
+    )
+    parser.add_argument("--context", type=_tokens, metavar="N", help="compact requests to so many tokens")
+    parser.add_argument("--policy", metavar="FILE", help="rules for calls: those that it forbids reach no client")
+    parser.add_argument(
+        "--whole", action="store_true", help="send streams when the answer is whole: no torn stream is seen then"
+    )
+    parser.set_defaults(json=False)
+
+
 def _eval_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("file", metavar="CASES", help="a file of cases (.yaml, .json, .jsonl), or a journal or store")
     parser.add_argument(
@@ -394,6 +422,18 @@ def _port(given: str) -> int:
     return number
 
 
+def _own_port(given: str) -> int:
+    return 0 if given == "0" else _port(given)
+
+
+def _tokens(given: str) -> int:
+    number = int(given) if given.isdecimal() and given.isascii() and len(given) <= 9 else 0
+    if number < 1:
+        message = f"{given!r} is no number of tokens"
+        raise argparse.ArgumentTypeError(message)
+    return number
+
+
 def _count(given: str) -> int:
     try:
         count = int(given)
@@ -437,6 +477,7 @@ _ARGUMENTS: dict[str, Callable[[argparse.ArgumentParser], None]] = {
     "models": _models_arguments,
     "worker": _worker_arguments,
     "mcp": _mcp_arguments,
+    "serve": _serve_arguments,
     "eval": _eval_arguments,
     "help": _help_arguments,
 }

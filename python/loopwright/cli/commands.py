@@ -119,6 +119,12 @@ GROUPS: dict[str, dict[str, Command]] = {
             "offer an agent, its tools and more to other programs, by MCP",
             "loopwright mcp serve app.py:agent",
         ),
+        "serve": Command(
+            "serve",
+            "serve",
+            "offer a model to clients of OpenAI and Anthropic, in any language",
+            "loopwright serve anthropic:NAME --fallback openai:NAME",
+        ),
         "help": Command("overview", "topic", "explain a command, exit codes, or files", "loopwright help exit-codes"),
     },
 }

@@ -14,9 +14,10 @@ from typing import TYPE_CHECKING, Any
 
 from loopwright._front import said_with
 from loopwright._run_options import taken, varied
+from loopwright.errors import UsageError
 from loopwright.hooks import Hook
 
-from ._inspect_messages import conversation, failure, from_ours, output_of, tools_of
+from ._inspect_messages import answer_of, conversation, failure, from_ours, output_of, tools_of
 from ._packages import need_inspect
 from ._prompt import checked_agent
 
@@ -34,7 +35,7 @@ _answering: ContextVar[Callable[[], Awaitable[Any]]] = ContextVar("_answering")
 _HIDDEN = ("model", "messages")
 
 
-def solver(agent: Agent[Any, Any], *, deps: Any = None, **options: Any) -> Any:
+def solver(agent: Agent[Any, Any], *, deps: Any = None, inspect_model: bool = False, **options: Any) -> Any:
     """The agent as an agent of `inspect-ai`, which takes it as a solver, too.
 
     ::
@@ -47,6 +48,8 @@ def solver(agent: Agent[Any, Any], *, deps: Any = None, **options: Any) -> Any:
     Args:
         agent: An `Agent`. It stays as it is, and keeps its model.
         deps: What tools and instructions get as `context.deps`, in every sample.
+        inspect_model: Whether the model that inspect runs with (`--model`) answers instead of the agent's own: with
+            inspect's settings, retries and cache.
         options: Options of each run, as `agent.run` takes them: `model`, `budget`, `journal`, `approve`, …
 
     Raises a `UsageError`: `missing_extra`, `wrong_version`, `invalid_agent`, `unknown_option`.
@@ -61,7 +64,7 @@ def solver(agent: Agent[Any, Any], *, deps: Any = None, **options: Any) -> Any:
     async def execute(state: Any) -> Any:
         """Works on a conversation, and goes on with it."""
         before, prompt, instructions = conversation(state.messages)
-        watch = _Watch()
+        watch = _Watch(theirs=inspect_model)
         run = varied(agent, {**{each: options[each] for each in ("model",) if each in options}})
         run = run._changed({"hooks": watch.around(run._given["hooks"])})
         more = {each: value for each, value in options.items() if each not in _HIDDEN}
@@ -106,8 +109,9 @@ class _Came:
 class _Watch:
     """Tells inspect about the requests and the calls of a run; keeps the limit of inspect's that was reached."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, theirs: bool) -> None:
         self.limit: BaseException | None = None
+        self._theirs = theirs
 
     def around(self, hooks: Any) -> list[Any]:
         """The hooks of an agent, with ours outermost."""
@@ -131,11 +135,16 @@ class _Watch:
         try:
             shown = request.to_dict()
             messages = from_ours(shown["messages"], system=request.system)
+            if self._theirs:
+                return answer_of(await _theirs().generate(messages, tools=tools_of(shown.get("tools") or ())))
             await _model(request.model).generate(messages, tools=tools_of(shown.get("tools") or ()))
         except LimitExceededError as error:
             self.limit = error
             raise
-        except Exception:  # noqa: BLE001 - no run is lost because a log is
+        except Exception:
+            if self._theirs:
+                raise
+            # No run is lost because a log is.
             if came.error is not None:
                 # As the model raised it, so that it is retried as ever.
                 raise came.error from None
@@ -183,6 +192,17 @@ def _tell(call: CallSubject, result: str, error: Any, began: datetime) -> None:
     )
     # The only way for events of tools that are not inspect's own.
     transcript()._event(event)
+
+
+def _theirs() -> Any:
+    """The model that inspect runs with."""
+    from inspect_ai.model import get_model
+
+    found = get_model()
+    if found.api.model_name == "none":
+        message = "inspect runs with no model, and the agent's requests are to go to it"
+        raise UsageError(message, "no_model", "give inspect --model, or leave inspect_model out")
+    return found
 
 
 @cache

@@ -11,8 +11,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from loopwright.messages import Message
+    from loopwright.models import Response
 
-__all__ = ["conversation", "from_ours", "output_of", "tools_of"]
+__all__ = ["answer_of", "conversation", "from_ours", "output_of", "tools_of"]
 
 _STOPS = {
     "tool_use": "tool_calls",
@@ -173,6 +174,28 @@ def output_of(response: Mapping[str, Any], model: str) -> Any:
     stop = response.get("stop")
     stop = _STOPS.get(stop, "stop") if isinstance(stop, str) else "unknown"
     return ModelOutput(model=model, choices=[ChatCompletionChoice(message=message, stop_reason=stop)], usage=usage)
+
+
+def answer_of(output: Any) -> Response:
+    """What inspect's model answered, as the answer of one of ours."""
+    from loopwright.models import Call, Response
+
+    message, used = output.message, output.usage
+    parts = message.content if isinstance(message.content, list) else ()
+    # What is no object of JSON is told to the model as that.
+    calls = [Call(call.function, call.parse_error or call.arguments, call.id) for call in message.tool_calls or ()]
+    stops = {theirs: ours for ours, theirs in _STOPS.items()}
+    stop = "refusal" if output.stop_reason == "content_filter" else stops.get(output.stop_reason)
+    cached = 0 if used is None else (used.input_tokens_cache_read or 0) + (used.input_tokens_cache_write or 0)
+    return Response(
+        text=message.text,
+        calls=calls,
+        reasoning="\n".join(part.reasoning for part in parts if part.type == "reasoning"),
+        stop=stop,
+        input_tokens=0 if used is None else used.input_tokens + cached,
+        output_tokens=0 if used is None else used.output_tokens,
+        model=output.model or "",
+    )
 
 
 def tools_of(tools: Iterable[Mapping[str, Any]]) -> list[Any]:

@@ -181,7 +181,9 @@ pub(super) fn known(program: &str) -> bool {
 
 /// Whether more is known of a program than what of it only reads.
 pub(super) fn acts(program: &str) -> bool {
-    record(program).is_some_and(|record| !record.rules.is_empty() || record.reads.is_empty())
+    record(program).is_some_and(|record| {
+        !record.rules.is_empty() || !record.writes.is_empty() || !record.sql.is_empty() || record.reads.is_empty()
+    })
 }
 
 /// The options of a program that take a value.
