@@ -242,6 +242,7 @@ def forking(
                 prompt=message_json,
                 models=plan.config,
                 budget=budget,
+                slow=plan.endpoint is not None and plan.endpoint.batch,
                 result=result,
                 **sink_of(journal, path),
                 about=about({**plan.labels, "forked_from": forked, "forked_at": at}),
