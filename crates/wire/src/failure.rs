@@ -242,8 +242,8 @@ pub fn decode_failure(status: u16, retry_after: Option<f64>, body: &str) -> Fail
     Failure { status: Some(meant), retry_after: retry_after.or(failure.retry_after), ..failure }
 }
 
-/// The failure that an error inside an answer tells of, as in a stream or a batch: it has a status where the error names
-/// one, as routers do of the provider behind them.
+/// The failure that an error inside an answer tells of, as in a stream or a batch: it has a status where the error
+/// names one, as routers do of the provider behind them.
 pub fn decode_inner_failure(body: &str) -> Failure {
     let said = ErrorWords::read(body);
     let status = said.status;

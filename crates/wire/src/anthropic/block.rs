@@ -277,9 +277,8 @@ pub fn mended(block: &ProviderBlock) -> Option<Block> {
     }
 }
 
-/// The message with what stood in it as it came, though the wire would refuse it so, in the form in which it is sent, or
-/// left out when it is: blank text, calls and results with other ids, reasoning without a signature, and the order in
-/// which they stood. `None` where there is nothing like that.
+/// The message freed of what stood in it as it came, though the wire would refuse it so: blank text, calls and results
+/// with other ids, reasoning without a signature, and the order in which they stood. `None` where it has none of that.
 pub fn freed(message: &Message) -> Option<Message> {
     let mut own_message = Cow::Borrowed(message);
     for (at, block) in message.content.iter().enumerate() {

@@ -48,7 +48,7 @@ pub fn encode_as_it_came(message: &Message) -> String {
     write(message)
 }
 
-/// Whether all that a model's message says is that it refuses. Servers that gave it so, without content, want some back.
+/// Whether all that a model's message says is that it refuses. Servers that gave it without content want some back.
 pub(super) fn refuses_alone(message: &Message) -> bool {
     let is_said = |block: &Block| match block {
         Block::Text(text) => !is_refusal(text),
