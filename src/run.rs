@@ -160,12 +160,13 @@ impl Run {
     }
 
     /// A run named `id` that begins with the events of a journal (its text) up to number `at`, with another prompt
-    /// (a message as JSON), the models of another configuration (with a prompt its `budget`, too), or another result of
-    /// the tool call that event `at` answers; and its open commands.
+    /// (a message as JSON), the models of another configuration (with a prompt its `budget`, too; where they are `slow`
+    /// its time, unless somebody has said one), or another result of the tool call that event `at` answers; and its
+    /// open commands.
     #[staticmethod]
     #[pyo3(signature = (
-        id, text, at, *, prompt=None, models=None, budget=false, result=None, journal=None, keep=false, about=None,
-        store=None
+        id, text, at, *, prompt=None, models=None, budget=false, slow=false, result=None, journal=None, keep=false,
+        about=None, store=None
     ))]
     #[allow(clippy::too_many_arguments)]
     fn fork(
@@ -176,6 +177,7 @@ impl Run {
         prompt: Option<&str>,
         models: Option<&machine::MachineConfig>,
         budget: bool,
+        slow: bool,
         result: Option<String>,
         journal: Option<&str>,
         keep: bool,
@@ -185,7 +187,7 @@ impl Run {
         let label = raw(about)?;
         let prompt =
             prompt.map(|prompt| serde_json::from_str(prompt).map_err(|error| invalid_json(&error))).transpose()?;
-        let change = Change { prompt, models: models.map(|models| models.0.clone()), budget, result };
+        let change = Change { prompt, models: models.map(|models| models.0.clone()), budget, slow, result };
         let fork = || journal::fork(id, Journal::read(text)?, at, change, label);
         Self::forked(py, fork, |config| sink(py, id, config, journal, store, keep, about), text)
     }

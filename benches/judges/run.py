@@ -27,6 +27,8 @@ JUDGES = {
     "aimock": "fake servers of many providers (@copilotkit/aimock 1.43.0): plain answers, tools, errors, chaos",
     "mcp": "the official conformance suite of MCP (0.2.0-alpha.12): all scored scenarios of both frozen sets; on the "
     "server's side resources, prompts and questions are the official package's own fixture, added to our server",
+    "recorded": "exchanges that others recorded with the real providers: requests, answers, streams in any pieces and "
+    "refusals, read and written again without loss",
     "vendors": "the vendors' own clients at our `WireServer`, and our requests held against their typed models",
 }
 

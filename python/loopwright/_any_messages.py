@@ -86,7 +86,26 @@ _KINDS: Mapping[str, str] = {
     "refusal": "openai_chat",
 }
 """Blocks of content that one form alone has."""
-_OF_ANTHROPIC = frozenset({"tool_use", "tool_result", "thinking", "redacted_thinking", "image", "document"})
+_OF_ANTHROPIC = frozenset(
+    {
+        "tool_use",
+        "tool_result",
+        "thinking",
+        "redacted_thinking",
+        "image",
+        "document",
+        "search_result",
+        "container_upload",
+        "server_tool_use",
+        "mcp_tool_use",
+        "mcp_tool_result",
+        "web_search_tool_result",
+        "web_fetch_tool_result",
+        "code_execution_tool_result",
+        "bash_code_execution_tool_result",
+        "text_editor_code_execution_tool_result",
+    }
+)
 """Blocks that are called so in our form, too; beside content that is text they are Anthropic's."""
 _SENT = frozenset({"role", "content", "cache_control"})
 """What of an answer of Anthropic's its next request holds."""

@@ -249,6 +249,7 @@ def forking(
                 "prompt": message_json,
                 "models": plan.config,
                 "budget": budget,
+                "slow": plan.endpoint is not None and plan.endpoint.batch,
                 "result": result,
             }
             make = partial(_core.Run.fork, name, text, at, **changed, about=told)

@@ -944,6 +944,7 @@ class Run:
         prompt: str | None = None,
         models: MachineConfig | None = None,
         budget: bool = False,
+        slow: bool = False,
         result: str | None = None,
         journal: str | None = None,
         keep: bool = False,

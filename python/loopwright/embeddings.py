@@ -138,7 +138,13 @@ class _Asking:
             }.items()
             if value is not None
         }
-        self.endpoint = said._endpoint(said.api_key)  # noqa: SLF001 - a part of ours
+        try:
+            self.endpoint = said._endpoint(said.api_key)  # noqa: SLF001 - a part of ours
+        except UsageError as error:
+            if error.code == "missing_key":
+                # No key helps where no vectors can be had: with nothing to ask for, only that is said.
+                _core.embed_texts(said._endpoint("none"), [], self.options)  # noqa: SLF001 - likewise
+            raise
         self._name = f"{self.endpoint.provider}:{self.endpoint.model}"
         self._price = said.price
         # Only a file is waited for.

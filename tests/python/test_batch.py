@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import subprocess
 import sys
 import threading
@@ -50,7 +51,7 @@ def test_a_thousand_runs_go_in_waves_and_give_what_they_give_by_themselves(name:
     with WireServer(script, by_turn=True) as server:
         live = asyncio.run(all_of(Agent(model(name, server, batch=False), tools=[doubled])))
     with WireServer(script, by_turn=True, batches=Batches(polls=2)) as server:
-        found = asyncio.run(all_of(Agent(model(name, server, batch={**QUICK, "gather": 0.5}), tools=[doubled])))
+        found = asyncio.run(all_of(Agent(model(name, server, batch={**QUICK, "gather": 2.0}), tools=[doubled])))
         batches = server.batches
         paths = [request["path"] for request in server.requests]
     assert {result.stop_reason for result in found} == {"natural"}
@@ -94,6 +95,7 @@ def test_requests_that_failed_in_a_batch_are_tried_again_in_another(name: str) -
         with pytest.raises(LoopwrightError) as failed:
             Agent(model(name, server)).run_sync("Is it?")
         assert failed.value.code == "bad_request" and "no such thing" in str(failed.value)
+        assert getattr(failed.value, "status", None) == 400, "that of the request, not of the file it stands in"
         assert len(server.batches) == 1
     for end in ("expired", "canceled", "lost"):
         with WireServer([text("Yes.")], batches=Batches(ends={0: end})) as server:  # type: ignore[dict-item]
@@ -253,6 +255,37 @@ def test_a_run_has_a_day_unless_somebody_says_otherwise() -> None:
     assert Agent(Model(MODELS[0], api_key="k")).budget.wall_time == 300.0
     shown = repr(Model(MODELS[0], api_key="k", batch={"poll": 5}))
     assert "batch={'poll': 5}" in shown and "batch" not in repr(Model(MODELS[0], api_key="k"))
+
+
+@pytest.mark.parametrize(
+    ("usual", "said", "time"),
+    [({}, {}, 26 * 3600.0), ({"wall_time": 7.0}, {}, 7.0), ({}, {"wall_time": 90.0}, 300.0)],
+    ids=["usual", "said", "said_here"],
+)
+def test_a_fork_in_batches_has_a_day_unless_somebody_has_said_otherwise(
+    usual: dict[str, Any], said: dict[str, Any], time: float, tmp_path: Path
+) -> None:
+    from loopwright import Budget
+
+    path = tmp_path / "run.jsonl"
+    with WireServer([text("Yes.")], repeat_last=True) as server:
+        Agent(model(MODELS[0], server, batch=False), budget=Budget(**usual)).run_sync("Is it?", journal=path)
+        given = {"budget": Budget(**said)} if said else {}
+        batched = Agent(model(MODELS[0], server), **given)
+        forked = batched.fork_sync(path, at=1, journal=tmp_path / "fork.jsonl")
+        assert forked.final == "Yes." and len(server.batches) == 1
+        begun = json.loads((tmp_path / "fork.jsonl").read_text().splitlines()[0])
+        assert found(begun, "wall_time") == [time]
+
+
+def found(value: Any, name: str) -> list[Any]:
+    """The values of members of this name, at any depth."""
+    if isinstance(value, list):
+        return [each for one in value for each in found(one, name)]
+    if not isinstance(value, dict):
+        return []
+    own = [value[name]] if name in value else []
+    return own + [each for one in value.values() for each in found(one, name)]
 
 
 @pytest.mark.parametrize(

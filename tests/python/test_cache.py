@@ -64,19 +64,24 @@ def agent(model: str, url: str, turns: int, **options: Any) -> Agent[Any, str]:
     )
 
 
+@pytest.mark.parametrize(
+    "context", [ContextPolicy(budget=80_000), ContextPolicy(budget=60_000, low=0.4)], ids=["80,000", "60,000"]
+)
 @pytest.mark.parametrize("wire", MODELS)
-def test_over_two_hundred_turns_the_prompts_lie_in_the_cache(wire: str):
-    """With compactions (which bring the tool `recall`), recalled memories and two sub-agents."""
+def test_over_two_hundred_turns_the_prompts_lie_in_the_cache(wire: str, context: ContextPolicy):
+    """With compactions (which bring the tool `recall`), recalled memories and two sub-agents. A compaction of a small
+    window that leaves more room comes less often.
+    """
     model, provider = MODELS[wire]
     memory = Memory()
     memory.remember("Host h3 was replaced last week.")
     with WireServer(script(200)) as server:
-        context = ContextPolicy(budget=80_000)
         result = agent(model, server.url, 200, context=context, memory=memory).run_sync("Read about host h3.")
         assert result.stop_reason == "natural"
         cache = PromptCache(provider)
         uses = [cache.see(request["body"]) for request in server.requests]
     assert len(uses) == 213
+    print(f"{wire}, a budget of {context.budget}: {cache.share:.1%} of the prompts lie in the cache")
     assert sum(use.why == "changed" and use.prompt > 20_000 for use in uses) > 0, "no compaction"
     assert cache.share >= 0.97, [use for use in uses if use.why != "new"]
 
@@ -276,6 +281,28 @@ def test_what_is_marked_for_an_hour_is_kept_for_one_and_costs_twice_the_input(la
     cache = PromptCache("anthropic")
     later = [cache.see(body, at=600.0 * at).hit for at, body in enumerate(bodies)][1]
     assert (later > 0) is (lasts == "1h"), "ten minutes later"
+
+
+def test_a_profile_says_how_many_marks_a_host_takes_and_none_is_none():
+    arn = "arn:aws:bedrock:eu-west-1:123456789012:"
+    application = f"bedrock:{arn}application-inference-profile/a1b2c3d4e5f6"
+    for model, marks, found in [
+        ("anthropic:claude-sonnet-4-5", None, 3),
+        ("anthropic:claude-sonnet-4-5", 1, 1),
+        ("anthropic:claude-sonnet-4-5", 0, 0),
+        (f"bedrock:{arn}inference-profile/eu.anthropic.claude-sonnet-4-5-20250929-v1:0", None, 2),
+        (f"bedrock:{arn}foundation-model/anthropic.claude-haiku-4-5-20251001-v1:0", None, 2),
+        (f"bedrock:{arn}foundation-model/anthropic.claude-haiku-4-5-20251001-v1:0", 0, 0),
+        (application, None, 0),
+        (application, 4, 2),
+    ]:
+        profile = None if marks is None else {"body": {"cache_marks": marks}}
+        with WireServer([text("Fine.")]) as server:
+            Agent(
+                Model(model, base_url=server.url, api_key="k", profile=profile), tools=[read_page], instructions="Read."
+            ).run_sync("Is it?")
+            body = json.dumps(server.requests[0]["body"])
+        assert body.count('"cache_control"') + body.count('"cachePoint"') == found, (model, marks)
 
 
 def test_a_time_that_no_cache_offers_is_refused_by_name() -> None:

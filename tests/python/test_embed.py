@@ -243,6 +243,8 @@ def test_keys_and_addresses_come_from_the_environment(monkeypatch: pytest.Monkey
         ("anthropic:claude-sonnet-4-5", ["a"], {}, "no_embeddings", "openai"),
         ("groq:m", ["a"], {}, "no_embeddings", "mistral"),
         ("offline:extractive", ["a"], {}, "no_embeddings", "ollama"),
+        ("anthropic:claude-sonnet-4-5", ["a"], {"api_key": None}, "no_embeddings", "openai"),
+        (SMALL, ["a"], {"api_key": None}, "missing_key", "OPENAI_API_KEY"),
         ("nobody:m", ["a"], {}, "unknown_provider", "known are"),
         (SMALL, "a text", {}, "invalid_value", "a list"),
         (SMALL, [1], {}, "invalid_value", "a str"),
@@ -255,8 +257,10 @@ def test_keys_and_addresses_come_from_the_environment(monkeypatch: pytest.Monkey
     ],
 )
 def test_what_cannot_be_is_said_before_anything_is_sent(
-    model: Any, texts: Any, options: dict[str, Any], code: str, words: str
+    model: Any, texts: Any, options: dict[str, Any], code: str, words: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    for name in ("OPENAI_API_KEY", "ANTHROPIC_API_KEY"):
+        monkeypatch.delenv(name, raising=False)
     with pytest.raises(UsageError) as failed:
         embed_sync(model, texts, **{"api_key": "k", "cache": False, **options})
     assert failed.value.code == code and words in str(failed.value), failed.value

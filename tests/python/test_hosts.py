@@ -130,6 +130,41 @@ def test_w6_a_parameter_that_is_refused_by_name_is_left_out(serve: Any, way: str
     assert "temperature" in told(again, "adapted")[0]
 
 
+def not_supported(body: dict[str, Any]) -> None:
+    """A host that says in plain words what it does not take, wherever its wire has the parameter."""
+    given = [body, *(body.get(name, {}) for name in ("generationConfig", "inferenceConfig"))]
+    refuse(any("temperature" in each for each in given), "temperature is not supported by this model")
+
+
+HOSTS = ["openai-chat:deployment", "openai-responses:deployment", "anthropic:deployment", "gemini:deployment"]
+
+
+@pytest.mark.parametrize("name", [*HOSTS, "bedrock:deployment"])
+def test_w6_a_parameter_that_is_refused_in_plain_words_is_left_out(serve: Any, way: str, name: str) -> None:
+    server = serve(text("one"), text("two"))
+    with Strict(server, not_supported, words_alone=True) as provider:
+        agent = at(name, provider.url, settings={"temperature": 0.3, "top_p": 0.9, "max_tokens": 99})
+        result, _ = run(agent, "go", way)
+        again = agent.run_sync("go")
+    assert (result.final, again.final) == ("one", "two")
+    assert len(provider.refusals) == 1, "asked once more, and remembered"
+    assert told(result, "left_out")[0].startswith("left_out: temperature is refused")
+    assert "takes no temperature" in told(again, "adapted")[0]
+    body = server.requests[-1]["body"]
+    assert "0.9" in json.dumps(body) and "99" in json.dumps(body), "nothing else went"
+
+
+def test_w6_words_of_a_refusal_that_name_nothing_of_the_request_leave_nothing_out(serve: Any) -> None:
+    def no_such_history(body: dict[str, Any]) -> None:
+        refuse(True, "Invalid messages: the temperature of the reactor is not supported as an input")
+
+    with Strict(serve(), no_such_history, words_alone=True) as provider:
+        for settings in ({}, {"top_p": 0.9}):
+            with pytest.raises(ProviderError, match="reactor"):
+                at("openai-chat:deployment", provider.url, settings=settings).run_sync("go")
+        assert len(provider.refusals) == 2
+
+
 def test_w11_roles_work_with_models_that_take_no_temperature(serve: Any) -> None:
     from test_roles import SUMMED, looks, slow
 

@@ -36,6 +36,9 @@ pub enum Parameter {
 /// for it.
 pub const SEED: &str = "@seed";
 
+/// How many words may stand between a parameter and what refuses it.
+const NEAR: usize = 6;
+
 static NAMES: LazyLock<Lists> = LazyLock::new(|| lists(include_str!("parameters.toml")));
 
 /// The names of all parameters on the wires.
@@ -92,6 +95,32 @@ impl Parameter {
             message.match_indices(&*name).find(quoted).map(|(at, _)| at)
         };
         names().filter_map(|(name, parameter)| Some((at(name)?, parameter))).min().map(|(_, found)| found)
+    }
+
+    /// The parameter of `request` that a refusal names as a plain word: `temperature is not supported by this model`.
+    /// Words of prose name no parameter by themselves, so one counts only where the request holds it, and where the
+    /// same clause refuses close by.
+    pub fn in_refusal(message: &str, request: &Request) -> Option<Self> {
+        let plain = message.to_lowercase().replace(['_', '-'], " ").replace('\u{2019}', "'");
+        let named = |clause: &str| {
+            let words: Vec<&str> =
+                clause.split(|c: char| !c.is_alphanumeric() && c != '\'').filter(|word| !word.is_empty()).collect();
+            let at = |name: &str| {
+                let name: Vec<&str> = name.split(' ').collect();
+                words.windows(name.len()).position(|found| found == name).map(|at| (at, at + name.len()))
+            };
+            let refusals: Vec<_> = list(&NAMES, "refusals").iter().filter_map(|words| at(words)).collect();
+            let is_refused = |place: (usize, usize)| {
+                let near = |from: usize, to: usize| to >= from && to - from <= NEAR;
+                refusals.iter().any(|refusal| near(place.1, refusal.0) || near(refusal.1, place.0))
+            };
+            let is_plain = |name: &str| !name.contains(['.', '[']) && !name.contains(|c: char| c.is_ascii_uppercase());
+            let found = names().filter(|(name, parameter)| is_plain(name) && parameter.is_in(request));
+            let found = found.filter_map(|(name, parameter)| Some((at(&name.replace('_', " "))?, parameter)));
+            found.filter(|(place, _)| is_refused(*place)).min().map(|(_, parameter)| parameter)
+        };
+        let clauses = plain.split([';', ':', '\n']).flat_map(|part| part.split(". "));
+        clauses.into_iter().find_map(named)
     }
 
     /// The name for people, and in the tables of what hosts take.
@@ -197,6 +226,42 @@ mod tests {
         }
         for parameter in Parameter::ALL {
             assert_eq!(Parameter::named(parameter.name()), Some(parameter));
+        }
+    }
+
+    #[test]
+    fn w6_a_plain_word_is_a_parameter_where_the_request_holds_it_and_a_clause_refuses_it() {
+        let warm = Request { temperature: Some(0.2), ..Request::default() };
+        let all = Request {
+            top_p: Some(0.5),
+            stop: vec!["x".into()],
+            parallel_tool_calls: Some(false),
+            effort: Some(crate::request::Effort::Low),
+            ..warm.clone()
+        };
+        for (words, parameter) in [
+            ("temperature is not supported by this model", Some(Parameter::Temperature)),
+            ("The temperature parameter isn\u{2019}t supported.", Some(Parameter::Temperature)),
+            ("This model does not support setting a temperature.", Some(Parameter::Temperature)),
+            ("invalid temperature: only 1 is allowed for this model", Some(Parameter::Temperature)),
+            ("Temperature is deprecated for this model.", Some(Parameter::Temperature)),
+            ("Unknown field temperature", Some(Parameter::Temperature)),
+            ("Bad request. Stop sequences are not supported", Some(Parameter::Stop)),
+            ("Parallel tool calls are not available here", Some(Parameter::ParallelToolCalls)),
+            ("top-p cannot be set", Some(Parameter::TopP)),
+            ("reasoning effort is not allowed with claude-x", Some(Parameter::Effort)),
+            ("This model does not support reasoning; tools do", Some(Parameter::Effort)),
+            ("Invalid input: temperature readings are missing", None),
+            ("the temperature in Oslo is 4. Roles are not supported", None),
+            ("temperatures are not supported", None),
+            ("tools are not supported", None),
+            ("messages must not be empty", None),
+            ("", None),
+        ] {
+            assert_eq!(Parameter::in_refusal(words, &all), parameter, "{words}");
+            let held = parameter.filter(|parameter| parameter.is_in(&warm));
+            assert_eq!(Parameter::in_refusal(words, &warm), held, "{words}");
+            assert_eq!(Parameter::in_refusal(words, &Request::default()), None, "{words}");
         }
     }
 }

@@ -117,7 +117,7 @@ pub(super) fn adapted<'r>(endpoint: &Endpoint, profile: &Profile, request: &'r R
         }
     }
     if endpoint.wire == Wire::Anthropic
-        && let Some(own) = with_marks(profile.body.cache_marks, &adapted.request)
+        && let Some(own) = with_marks(profile.body.cache_marks.unwrap_or_default(), &adapted.request)
     {
         adapted.request = Cow::Owned(own);
     }
@@ -172,8 +172,8 @@ fn including_own_tools(request: &Request) -> Option<Request> {
 /// Returns whether the host can be asked to cache the prompt's prefix for an hour.
 fn keeps_an_hour(endpoint: &Endpoint, profile: &Profile, model: &str) -> bool {
     match endpoint.wire {
-        Wire::Anthropic => profile.body.cache_marks > 0,
-        Wire::Bedrock => keeps_for_an_hour(model),
+        Wire::Anthropic => profile.body.cache_marks > Some(0),
+        Wire::Bedrock => profile.body.cache_marks != Some(0) && keeps_for_an_hour(model),
         Wire::Offline => true,
         _ => false,
     }

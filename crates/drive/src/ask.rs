@@ -15,6 +15,7 @@ use super::{
 use loopwright_base::{
     error::{Failure, FailureKind},
     message::{Block, MediaSource, Message, StopReason, Usage, Wire},
+    parameter::Parameter,
     request::{Delta, Request, Response, Tool},
 };
 use loopwright_extract as extract;
@@ -87,6 +88,14 @@ pub async fn ask(
             }
             if let Some(response) = recovered(&own, &failed) {
                 return Ok(Response { adapted: notes, ..response });
+            }
+            let failure = &mut failed.failure;
+            let unsent = |name: &str| Parameter::named(name).is_some_and(|parameter| !parameter.is_in(&own));
+            if failure.kind == FailureKind::BadRequest
+                && failure.param.as_deref().is_none_or(unsent)
+                && let Some(parameter) = Parameter::in_refusal(&failure.message, &own)
+            {
+                failure.param = Some(parameter.name().to_owned());
             }
             if let Some(parameter) = failed.failure.refused_parameter().filter(|parameter| parameter.is_in(request)) {
                 endpoint.remember_refusal(parameter, answer_form(&profile, request));

@@ -198,7 +198,7 @@ fn of_openai(follower: &Follower, line: &Fields) -> Result<Response, Failure> {
         let (code, message) = (word("code"), follower.endpoint.scrub(word("message")));
         return Err(match code.strip_prefix("batch_") {
             Some(how) => Failure { message, ..unanswered(how) },
-            None => wire::decode_failure(200, None, &json!({"error": {"code": code, "message": message}}).to_string()),
+            None => wire::decode_inner_failure(&json!({"error": {"code": code, "message": message}}).to_string()),
         });
     };
     let status = response.get("status_code").and_then(|raw| raw.text().parse().ok()).unwrap_or(200);
@@ -215,7 +215,7 @@ fn of_anthropic(follower: &Follower, line: &Fields) -> Result<Response, Failure>
         Some("succeeded") => wire::decode_response(follower.endpoint.wire, result.get("message").map_or("", Raw::text)),
         Some("errored") => {
             let error = result.get("error").map_or("", Raw::text).to_owned();
-            Err(wire::decode_failure(200, None, &follower.endpoint.scrub(error)))
+            Err(wire::decode_inner_failure(&follower.endpoint.scrub(error)))
         }
         Some("canceled") => Err(unanswered("cancelled")),
         how => Err(unanswered(how.unwrap_or("lost"))),

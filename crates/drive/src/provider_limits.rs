@@ -128,10 +128,17 @@ pub(super) fn adapt_history(profile: &Profile, wire: Wire, request: &Request) ->
     let instructs = |message: &Message| matches!(message.role, Role::System | Role::Developer);
     let first = request.messages.iter().take_while(|message| instructs(message)).count();
     let inside = !profile.instructions_inside && request.messages.behind(first).any(instructs);
-    if !inside && profile.call_id.is_none() {
+    let particular = wire == Wire::OpenaiChat
+        && !profile.instructions_inside
+        && request.messages.iter().any(|message| plain_member(message).is_some());
+    if !inside && !particular && profile.call_id.is_none() {
         return None;
     }
     let mut own = request.clone();
+    if particular {
+        let plain = |message: &Message| plain_member(message).unwrap_or_else(|| message.clone());
+        own.messages = own.messages.in_dialect("members that all take", plain);
+    }
     if let Some(length) = profile.call_id {
         own.messages = own.messages.in_dialect("ids of one length", |message| with_short_ids(message, length));
     }
@@ -142,6 +149,26 @@ pub(super) fn adapt_history(profile: &Profile, wire: Wire, request: &Request) ->
         own.messages = messages;
     }
     Some(own)
+}
+
+/// The message without what hosts that follow `OpenAI`'s chat do not take: the role `developer`, and names of speakers
+/// that are not theirs. `None` where it has neither.
+fn plain_member(message: &Message) -> Option<Message> {
+    const NAME: &str = "name";
+    let named = Extra::for_wire(message.extra.as_deref(), Wire::OpenaiChat).filter(|own| own.get(NAME).is_some());
+    if named.is_none() && message.role != Role::Developer {
+        return None;
+    }
+    let mut plain = message.clone();
+    if plain.role == Role::Developer {
+        plain.role = Role::System;
+    }
+    if let Some(fields) = named {
+        let mut fields = fields.clone();
+        fields.take(NAME);
+        plain.extra = Extra::of(Wire::OpenaiChat, fields);
+    }
+    Some(plain)
 }
 
 /// The signature that Gemini's documentation gives for calls that another model wrote.

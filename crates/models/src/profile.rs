@@ -98,8 +98,8 @@ pub struct BodyRules {
     pub model_in_address: bool,
     /// Members that stand in every body, unless the request has others.
     pub fixed: Map<String, Value>,
-    /// How many places of a prompt may be marked to be kept.
-    pub cache_marks: usize,
+    /// How many places of a prompt may be marked to be kept; none of them: the wire or the model's name says it.
+    pub cache_marks: Option<usize>,
     /// The highest temperature that is taken; none: whatever is asked goes out.
     pub temperature_limit: Option<u32>,
     /// How many stop sequences are taken; none: all that are asked go out.

@@ -172,8 +172,8 @@ impl GoogleError {
     }
 }
 
-/// The exceptions of AWS and their HTTP status, as the model of Bedrock's runtime has them, and of signatures. Those
-/// that a stream holds begin with a small letter.
+/// The names of errors and their HTTP status: exceptions of AWS, of which those that a stream holds begin with a small
+/// letter, and the types of Anthropic.
 static EXCEPTIONS: LazyLock<Lists> = LazyLock::new(|| lists(include_str!("exceptions.toml")));
 
 /// The name of an exception without its namespace and what a header puts behind it:
@@ -232,13 +232,23 @@ pub fn canonical_code(status: u16) -> &'static str {
 }
 
 /// What an HTTP answer that is no success means, whichever provider wrote it. How long to wait is in the header or, on
-/// some wires, in the body; what a 200 means is in the body alone.
+/// some wires, in the body; what a 200 means is in the body alone, and the status that it names is the failure's.
 pub fn decode_failure(status: u16, retry_after: Option<f64>, body: &str) -> Failure {
     let said = ErrorWords::read(body);
-    let message = format!("the provider answered {status}: {}", said.message);
     let meant = said.status.filter(|_| status == 200).unwrap_or(status);
+    let how = if meant == status { status.to_string() } else { format!("{status} with an error of status {meant}") };
+    let message = format!("the provider answered {how}: {}", said.message);
     let failure = said.failure(meant, message);
-    Failure { status: Some(status), retry_after: retry_after.or(failure.retry_after), ..failure }
+    Failure { status: Some(meant), retry_after: retry_after.or(failure.retry_after), ..failure }
+}
+
+/// The failure that an error inside an answer tells of, as in a stream or a batch: it has a status where the error
+/// names one, as routers do of the provider behind them.
+pub fn decode_inner_failure(body: &str) -> Failure {
+    let said = ErrorWords::read(body);
+    let status = said.status;
+    let message = format!("the provider answered with an error: {}", said.message);
+    Failure { status, ..said.failure(status.unwrap_or(200), message) }
 }
 
 /// How providers say that a request does not fit into the model's window.
@@ -430,6 +440,29 @@ mod tests {
         assert_eq!(decode_failure(413, None, &long).kind, FailureKind::ContextTooLong);
         let often = openai("Rate limit reached for gpt-4o", None, Some("rate_limit_exceeded"));
         assert_eq!(decode_failure(429, None, &often).kind, FailureKind::RateLimited);
+    }
+
+    #[test]
+    fn an_error_inside_an_answer_has_the_status_that_it_names() {
+        for (code, status, kind) in [
+            ("invalid_request_error", Some(400), FailureKind::BadRequest),
+            ("authentication_error", Some(401), FailureKind::Auth),
+            ("permission_error", Some(403), FailureKind::Permission),
+            ("not_found_error", Some(404), FailureKind::NotFound),
+            ("request_too_large", Some(413), FailureKind::RequestTooLarge),
+            ("rate_limit_error", Some(429), FailureKind::RateLimited),
+            ("api_error", Some(500), FailureKind::Server),
+            ("timeout_error", Some(504), FailureKind::Server),
+            ("overloaded_error", Some(529), FailureKind::Overloaded),
+            ("something_else", None, FailureKind::Server),
+        ] {
+            let body = json!({"type": "error", "error": {"type": code, "message": "m"}}).to_string();
+            let inner = decode_inner_failure(&body);
+            assert_eq!((inner.status, inner.kind), (status, kind), "{code}");
+            // What a gateway puts behind a 200 means the same.
+            let behind = decode_failure(200, None, &body);
+            assert_eq!((behind.status, behind.kind), (Some(status.unwrap_or(200)), kind), "{code}");
+        }
     }
 
     #[test]

@@ -41,7 +41,7 @@ pub mod sse;
 pub mod stream;
 mod turns;
 
-pub use failure::{canonical_code, decode_failure, exception_name, exception_of, failure_kind};
+pub use failure::{canonical_code, decode_failure, decode_inner_failure, exception_name, exception_of, failure_kind};
 
 use serde_json::Value;
 
@@ -97,7 +97,7 @@ pub fn encode_request(wire: Wire, request: &Request) -> Result<String> {
         Wire::OpenaiChat => openai_chat::encode_request(request),
         Wire::OpenaiResponses => openai_responses::encode_request(request),
         Wire::Gemini => gemini::encode_request(request),
-        Wire::Bedrock => bedrock::encode_request(request),
+        Wire::Bedrock => bedrock::encode_request(None, request),
         Wire::Offline => offline::encode_request(request),
     }
 }
@@ -121,8 +121,16 @@ pub fn encode_for(profile: &Profile, wire: Wire, request: &Request) -> Result<St
     match wire {
         Wire::OpenaiChat => openai_chat::encode_for(profile, request),
         Wire::Anthropic => anthropic::encode_request(&profile.body, request),
+        Wire::Bedrock => bedrock::encode_request(profile.body.cache_marks, request),
         _ => encode_request(wire, request),
     }
+}
+
+/// A message that was read from a history, freed of what kept it as it came where a provider would refuse it so; `None`
+/// where nothing did.
+pub fn freed(message: &Message) -> Option<Message> {
+    let mended = openai_chat::mended(message).map(|(mended, _)| mended);
+    anthropic::freed(mended.as_ref().unwrap_or(message)).or(mended)
 }
 
 /// A request body of `wire` as our own types.

@@ -117,6 +117,47 @@ async fn read(socket: &mut TcpStream) -> Option<Asked> {
     }
 }
 
+/// What is answered to a request that is none of a model, and looked for in failures.
+pub(super) const ILLEGAL: &str = "no request of a model";
+
+/// The next request, if it is one that a provider takes; any other is answered with 400.
+pub(super) async fn taken(socket: &mut TcpStream) -> Option<Asked> {
+    let asked = read(socket).await?;
+    if let Err(why) = judged(&asked) {
+        let refusal = json(400, &serde_json::json!({"error": {"message": format!("{ILLEGAL}: {why}")}}));
+        let _ = write(socket, &refusal, usize::MAX).await;
+        return None;
+    }
+    Some(asked)
+}
+
+/// Whether a request of [`call`] is one of the wire at its address: the method, what its body is, the key, and a body
+/// that holds a user's words and no member that the codec does not know.
+fn judged(asked: &Asked) -> Result<(), String> {
+    let path = asked.path.split('?').next().unwrap_or_default();
+    let ends = [
+        ("/v1/messages", Wire::Anthropic),
+        ("/v1/chat/completions", Wire::OpenaiChat),
+        ("/v1/responses", Wire::OpenaiResponses),
+        ("m:generateContent", Wire::Gemini),
+        ("m:streamGenerateContent", Wire::Gemini),
+        ("/model/m/converse", Wire::Bedrock),
+        ("/model/m/converse-stream", Wire::Bedrock),
+    ];
+    let (_, wire) = ends.into_iter().find(|(end, _)| path.ends_with(end)).ok_or_else(|| format!("at {path}"))?;
+    let keys = ["authorization", "x-api-key", "x-goog-api-key"];
+    let request = loopwright_wire::decode_request(wire, &asked.body).map_err(|error| error.message)?;
+    let known = [
+        (asked.method == "POST", "method"),
+        (asked.header("content-type") == Some("application/json"), "content-type"),
+        (keys.iter().any(|key| asked.header(key).is_some_and(|value| value.ends_with(KEY))), "key"),
+        (request.messages.iter().map(|message| message.prose()).eq(["hello"]), "messages"),
+        (request.max_tokens == Some(100), "limit"),
+        (encode_request(wire, &request).is_ok_and(|again| again == asked.body), "members"),
+    ];
+    known.into_iter().find(|(fits, _)| !fits).map_or(Ok(()), |(_, what)| Err(format!("{what} of {}", asked.body)))
+}
+
 async fn write(socket: &mut TcpStream, given: &Given, piece: usize) -> std::io::Result<()> {
     let mut head = format!("HTTP/1.1 {} X\r\ntransfer-encoding: chunked\r\n", given.status);
     for (name, value) in &given.headers {

@@ -38,7 +38,7 @@ async fn a_refusal_whose_words_do_not_come_is_still_a_refusal() {
     let base = format!("http://{}", listener.local_addr().unwrap());
     tokio::spawn(async move {
         let (mut socket, _) = listener.accept().await.unwrap();
-        let _ = socket.read(&mut [0; 4096]).await;
+        let Some(_) = double::taken(&mut socket).await else { return };
         let head = b"HTTP/1.1 429 Too Many Requests\r\nretry-after: 2\r\ncontent-length: 999\r\n\r\nslow";
         socket.write_all(head).await.unwrap();
         std::future::pending::<()>().await;

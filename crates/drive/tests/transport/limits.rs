@@ -74,9 +74,8 @@ async fn an_endless_answer_is_refused() {
     tokio::spawn(async move {
         while let Ok((mut socket, _)) = listener.accept().await {
             tokio::spawn(async move {
-                let mut head = [0; 4096];
-                let asked = socket.read(&mut head).await.unwrap();
-                let stream = String::from_utf8_lossy(&head[..asked]).contains("\"stream\":true");
+                let Some(asked) = double::taken(&mut socket).await else { return };
+                let stream = asked.body.contains("\"stream\":true");
                 let kind = if stream { "text/event-stream" } else { "application/json" };
                 let head = format!("HTTP/1.1 200 OK\r\ncontent-type: {kind}\r\n\r\n");
                 socket.write_all(head.as_bytes()).await.unwrap();

@@ -46,7 +46,7 @@ impl Waits {
 async fn a_thousand_runs_end_without_a_single_429() {
     // A minute of half a second, on both sides; the server refuses what is too many, and tells nothing before.
     let minute = 0.5;
-    for (fixed, most) in [(false, 200), (true, 250)] {
+    for (fixed, most) in [(false, 60), (true, 250)] {
         let rates = Rates { requests_per_minute: Some(most), minute, fixed, silent: true, ..Rates::default() };
         let server = serve([Reply::text("done")], rates);
         let limits = Limits { requests_per_minute: Some(most as u64), ..Limits::default() };

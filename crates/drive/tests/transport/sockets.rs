@@ -4,7 +4,9 @@ use super::*;
 
 use base64::{Engine as _, engine::general_purpose::STANDARD as BASE64};
 use futures_util::{SinkExt as _, StreamExt as _};
+use loopwright_base::json::Fields;
 use loopwright_drive::{ask::ask, continued::ContinuedOver};
+use loopwright_wire::decode_request;
 use ring::digest;
 use tokio::sync::Notify;
 use tokio_tungstenite::{
@@ -130,7 +132,11 @@ async fn pinging(listener: TcpListener, there: Arc<Notify>) -> Vec<Frame> {
     );
     stream.write_all(opened.as_bytes()).await.unwrap();
     let mut frames = WebSocketStream::from_raw_socket(stream, Side::Server, None).await;
-    assert!(frames.next().await.unwrap().unwrap().is_text());
+    let asked = frames.next().await.unwrap().unwrap().into_text().unwrap();
+    let mut asked = Fields::parse(&asked).unwrap();
+    assert_eq!(asked.take_str("type").as_deref(), Some("response.create"));
+    let asked = decode_request(Wire::OpenaiResponses, asked.to_raw().text()).unwrap();
+    assert!(asked.messages.iter().map(|message| message.prose()).eq(["hello"]), "{asked:?}");
     let answer = Response {
         id: "resp_1".to_owned(),
         model: "m".to_owned(),

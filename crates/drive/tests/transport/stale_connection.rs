@@ -14,9 +14,7 @@ async fn closes_after(answers: usize, reset: bool) -> (String, Arc<AtomicUsize>)
             let read = counted.clone();
             tokio::spawn(async move {
                 for number in 0.. {
-                    if !request_of(&mut stream).await {
-                        return;
-                    }
+                    let Some(_) = double::taken(&mut stream).await else { return };
                     read.fetch_add(1, Ordering::Relaxed);
                     if number == answers {
                         if reset {
@@ -35,23 +33,6 @@ async fn closes_after(answers: usize, reset: bool) -> (String, Arc<AtomicUsize>)
         }
     });
     (address, read)
-}
-
-/// Reads one request with its body; false if the client is gone.
-async fn request_of(stream: &mut TcpStream) -> bool {
-    let mut bytes = Vec::new();
-    loop {
-        let text = String::from_utf8_lossy(&bytes).to_lowercase();
-        if let Some((head, body)) = text.split_once("\r\n\r\n") {
-            let length = head.split("content-length: ").nth(1).and_then(|rest| rest.lines().next()?.parse().ok());
-            if body.len() >= length.unwrap_or(0) {
-                return true;
-            }
-        }
-        if stream.read_buf(&mut bytes).await.unwrap_or(0) == 0 {
-            return false;
-        }
-    }
 }
 
 #[tokio::test]

@@ -5,7 +5,7 @@ use super::{
     read::{Journal, JournalLine},
     resume::{OpenCommands, ResumedRun, begin},
 };
-use crate::{Command, Event, EventKind, Machine, MachineConfig, Time, Tree};
+use crate::{Command, Event, EventKind, Machine, MachineConfig, Time, Tree, budget::Budget};
 use loopwright_base::{
     error::{Error, Result},
     json::Raw,
@@ -22,6 +22,9 @@ pub struct Change {
     pub models: Option<MachineConfig>,
     /// Whether a fork with a new prompt also takes the budget of the configuration in `models`.
     pub budget: bool,
+    /// Whether the models of that configuration answer when they may, as in batches: the usual time of a run gives way
+    /// to its time.
+    pub slow: bool,
     /// The result of the tool call whose result is the last event that is kept.
     pub result: Option<String>,
 }
@@ -51,6 +54,11 @@ pub(super) fn fork_with_results(
         machine.turn_mut().take_models(other.turn_mut());
         if change.budget && change.prompt.is_some() {
             machine.turn_mut().budget = other.turn_mut().budget.clone();
+        }
+        // Whoever has said another time means it.
+        let own = &mut machine.turn_mut().budget.wall_time;
+        if change.slow && (*own - Budget::default().wall_time).abs() < f64::EPSILON {
+            *own = own.max(other.turn_mut().budget.wall_time);
         }
     }
     let mut kept: Vec<Event> =

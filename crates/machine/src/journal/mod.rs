@@ -421,6 +421,21 @@ mod tests {
         assert_eq!(replay(&text).unwrap().events, 2);
         let parting = compare(&journal, &Journal::read(&text).unwrap()).unwrap();
         assert_eq!((parting.seq, parting.what), (1, "commands"));
+        let seconds = |own: f64, slow: bool| {
+            let (mut journal, mut models) = (journal.clone(), journal.machine.clone());
+            journal.machine.turn_mut().budget.wall_time = own;
+            models.turn_mut().budget.wall_time = 90_000.0;
+            let change = Change { models: Some(models), slow, ..Change::default() };
+            let fork = fork("f", journal, 2, change, None).unwrap();
+            Journal::read(std::str::from_utf8(&{ fork }.run.take_log()).unwrap())
+                .unwrap()
+                .machine
+                .turn_mut()
+                .budget
+                .wall_time
+        };
+        let found = [(300.0, true), (300.0, false), (5.0, true)].map(|(own, slow)| seconds(own, slow));
+        assert_eq!(found, [90_000.0, 300.0, 5.0], "the usual time alone gives way, where answers come when they may");
         let change = Change { prompt: Some(Message::user("else")), ..Change::default() };
         let mut other = fork("f", journal.clone(), 4, change, None).unwrap();
         let again = Journal::read(std::str::from_utf8(&other.run.take_log()).unwrap()).unwrap();

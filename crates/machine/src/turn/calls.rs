@@ -13,6 +13,7 @@ use loopwright_base::{
     request::History,
     text::clip,
 };
+use loopwright_wire::freed;
 
 /// The ids of all calls of a run, so that no two are the same: providers refuse a history that repeats one.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -169,7 +170,8 @@ impl Mended {
 pub(super) fn legal_history(messages: Vec<Message>, ids: &mut CallIds) -> (History, Mended) {
     let mut history = History::new();
     let mut mended = Mended::default();
-    let mut messages = messages.into_iter().peekable();
+    // A codec keeps what it reads as it came; what a provider would refuse so is freed of that.
+    let mut messages = messages.into_iter().map(|message| freed(&message).unwrap_or(message)).peekable();
     while let Some(mut message) = messages.next() {
         if message.role != Role::Assistant {
             mended.left_out += take_results(&mut message, |_| 1);

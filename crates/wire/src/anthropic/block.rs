@@ -277,6 +277,66 @@ pub fn mended(block: &ProviderBlock) -> Option<Block> {
     }
 }
 
+/// The message freed of what stood in it as it came, though the wire would refuse it so: blank text, calls and results
+/// with other ids, reasoning without a signature, and the order in which they stood. `None` where it has none of that.
+pub fn freed(message: &Message) -> Option<Message> {
+    let mut own_message = Cow::Borrowed(message);
+    for (at, block) in message.content.iter().enumerate() {
+        if let Some(freed) = freed_block(block)
+            && let Some(slot) = own_message.to_mut().content.get_mut(at)
+        {
+            *slot = freed;
+        }
+    }
+    let in_order = if message.role == Role::Assistant {
+        let last = own_message.content.iter().rfind(|block| fits(block, Place::Request));
+        !matches!(last, Some(Block::Thinking(_)))
+    } else {
+        own_message.content.is_sorted_by_key(|block| !matches!(block, Block::ToolResult(_)))
+    };
+    if message.form == Form::Parts && !in_order {
+        own_message.to_mut().form = Form::Auto;
+    }
+    match own_message {
+        Cow::Owned(message) => Some(message),
+        Cow::Borrowed(_) => None,
+    }
+}
+
+fn freed_block(block: &Block) -> Option<Block> {
+    let bare = |extra: &Option<Box<Extra>>| {
+        let mut fields = own(extra.as_deref())?.clone();
+        fields.take(NOTE)?;
+        Some(Extra::of(Wire::Anthropic, fields))
+    };
+    match block {
+        Block::Text(text) => bare(&text.extra).map(|extra| Block::Text(Text { text: text.text.clone(), extra })),
+        Block::ToolResult(result) => {
+            let parts: Vec<Option<Block>> = result.content.iter().map(freed_block).collect();
+            parts.iter().any(Option::is_some).then(|| {
+                let content =
+                    result.content.iter().zip(parts).map(|(part, freed)| freed.unwrap_or_else(|| part.clone()));
+                Block::ToolResult(ToolResult { content: content.collect(), ..result.clone() })
+            })
+        }
+        Block::Provider(raw) if raw.wire == Wire::Anthropic => {
+            match known(Fields::parse(raw.raw.text()).ok()?, Place::Response)? {
+                Block::ToolUse(call) => {
+                    let extra = bare(&call.extra).unwrap_or_else(|| call.extra.clone());
+                    Some(Block::ToolUse(ToolUse { extra, ..call }))
+                }
+                Block::ToolResult(result) => {
+                    let result = Block::ToolResult(result);
+                    Some(freed_block(&result).unwrap_or(result))
+                }
+                thinking @ Block::Thinking(_) => Some(thinking),
+                _ => None,
+            }
+        }
+        _ => None,
+    }
+}
+
 fn written_id(id: &str, place: Place) -> Cow<'_, str> {
     if place == Place::Request { legal_id(id) } else { Cow::Borrowed(id) }
 }

@@ -11,7 +11,7 @@ mod response;
 mod rolling_marks;
 mod stream;
 
-pub use block::{encode_message, is_inside, mended, unsigned};
+pub use block::{encode_message, freed, is_inside, mended, unsigned};
 pub use emit::encode_stream;
 pub use request::{decode_request, encode_request};
 pub use response::{decode_response, encode_response};

@@ -22,10 +22,14 @@ enum MarkPlace {
     End,
 }
 
-/// The request with marks of its own, `most` with the user's; `None` where no caching is asked for, or none may be set.
+/// The request with marks of its own, `most` with the user's; `None` where no caching is asked for.
 pub fn with_marks(most: usize, request: &Request) -> Option<Request> {
-    if request.cache.is_off() || most == 0 {
+    if request.cache.is_off() {
         return None;
+    }
+    // A host that takes none takes that of the request as a whole no more than others.
+    if most == 0 {
+        return Some(Request { cache: Caching::Off, ..request.clone() });
     }
     let own = own_marks(request);
     let room = most.saturating_sub(own.len());
@@ -191,7 +195,8 @@ mod tests {
         assert_eq!(places(&request, 1), all[1..2]);
         let silent = Request { cache: Caching::Off, ..request };
         assert!(with_marks(4, &silent).is_none());
-        assert!(with_marks(0, &Request { cache: Caching::Usual, ..silent }).is_none());
+        let unmarked = with_marks(0, &Request { cache: Caching::Usual, ..silent }).unwrap();
+        assert!(!encode_request(&BodyRules::default(), &unmarked).unwrap().contains(MARK));
     }
 
     #[test]

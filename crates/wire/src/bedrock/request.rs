@@ -28,11 +28,12 @@ const INFERENCE: &str = "inferenceConfig";
 const OUTPUT: &str = "outputConfig";
 const EFFORTS: [Effort; 3] = [Effort::Low, Effort::Medium, Effort::High];
 
-/// The body of a request to `model/{model}/converse` or `/converse-stream`.
+/// The body of a request to `model/{model}/converse` or `/converse-stream`. Whether it may have marks of the cache is
+/// said by `marks`, and else by the model's name: that of an application's profile says nothing.
 ///
 /// Instructions that stand first in the history join the system's; later ones are sent as the user's. A parameter of
 /// the request that is not set leaves the field of that name among the extra fields as it is.
-pub fn encode_request(request: &Request) -> Result<String> {
+pub fn encode_request(marks: Option<usize>, request: &Request) -> Result<String> {
     let fields = own(request.extra.as_deref());
     let written = note(fields);
     let entries = request.messages.entries();
@@ -45,7 +46,7 @@ pub fn encode_request(request: &Request) -> Result<String> {
     let mut system = system_blocks(&system);
     let config = encode_config(request, fields, &written)?;
     if !request.cache.is_off()
-        && takes_cache_points(&request.model)
+        && marks.map_or_else(|| takes_cache_points(&request.model), |marks| marks > 0)
         && !has_marks(system.as_deref(), &messages, config.as_deref())
     {
         let hour = request.cache == Caching::Hour && keeps_for_an_hour(&request.model);

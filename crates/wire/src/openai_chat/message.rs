@@ -30,8 +30,11 @@ use super::{
 /// A user's message with tool results becomes one `tool` message for each and then, if there is more to say or to
 /// show, a `user` message. All results of one answer must stand in one message: nothing may come between them.
 ///
-/// Names and ids that servers of this wire would refuse are made legal.
+/// Names and ids that servers of this wire would refuse are made legal, and so is a refusal without content.
 pub fn encode_message(message: &Message) -> String {
+    if refuses_alone(message) {
+        return encode_message(&with_spoken_refusal(message));
+    }
     if holds_illegal_names(message) { write(&with_legal_names(message)) } else { encode_as_it_came(message) }
 }
 
@@ -43,6 +46,26 @@ pub fn encode_as_it_came(message: &Message) -> String {
         return raw.text().to_owned();
     }
     write(message)
+}
+
+/// Whether all that a model's message says is that it refuses. Servers that gave it without content want some back.
+pub(super) fn refuses_alone(message: &Message) -> bool {
+    let is_said = |block: &Block| match block {
+        Block::Text(text) => !is_refusal(text),
+        Block::Provider(block) => block.wire == WIRE,
+        Block::Thinking(_) => false,
+        Block::Image(_) | Block::Document(_) | Block::ToolUse(_) | Block::ToolResult(_) => true,
+    };
+    message.role == Role::Assistant && texts(message).any(is_refusal) && !message.content.iter().any(is_said)
+}
+
+/// The message with its refusal as what it says.
+fn with_spoken_refusal(message: &Message) -> Message {
+    let spoken = |block: &Block| match block {
+        Block::Text(text) => Block::text(text.text.as_str()),
+        block => block.clone(),
+    };
+    Message { form: Form::Auto, ..message.with_content(message.content.iter().map(spoken).collect()) }
 }
 
 /// The message as a request has it: with [`BETWEEN`] before the words of a user behind results.
@@ -201,9 +224,14 @@ fn user(message: &Message, between: Option<&str>) -> String {
 /// all who use its tokenizer) refuse a user right behind a tool. It goes by the two messages alone, so prefixes stay.
 pub(super) const BETWEEN: &str = r#"{"role":"assistant","content":"I have the results."}"#;
 
-/// Whether nothing of a model's message can be said here: it was reasoning alone, or that of another provider.
-/// Servers refuse a message without content and calls.
+/// Whether nothing of a message can be said here: it was reasoning alone, or that of another provider. Servers refuse a
+/// message without content and calls.
 pub(super) fn says_nothing(message: &Message) -> bool {
+    let is_result = |block: &Block| matches!(block, Block::ToolResult(_));
+    if message.role == Role::User {
+        let is_silent = !message.content.iter().any(|block| is_spoken(block) || is_result(block));
+        return is_silent && own(message.extra.as_deref()).is_none();
+    }
     let is_said = |block: &Block| match block {
         Block::Text(text) => !text.text.is_empty(),
         Block::Provider(block) => block.wire == WIRE,
@@ -244,7 +272,10 @@ fn tool_message(result: &ToolResult) -> String {
     let mut object = Object::with_capacity(128);
     object.text("role", "tool");
     object.text("tool_call_id", &result.id);
-    let as_parts = result.form == Form::Parts && !result.content.iter().any(Block::is_media);
+    // A list without parts is refused.
+    let as_parts = result.form == Form::Parts
+        && !result.content.iter().any(Block::is_media)
+        && result.content.iter().any(is_spoken);
     if as_parts {
         let blocks: Vec<&Block> = result.content.iter().collect();
         parts(object.open("content"), &blocks);

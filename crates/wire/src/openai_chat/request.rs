@@ -399,7 +399,9 @@ pub(super) fn decode(body: &str) -> Result<Request> {
         let message = message::decode(raw)
             .map_err(|error| Error { message: format!("messages[{place}]: {}", error.message), ..error })?;
         as_it_came |= behind_result && message::begins_with_words(&message);
-        as_it_came |= message::holds_illegal_names(&message) || message::says_nothing(&message);
+        as_it_came |= message::holds_illegal_names(&message)
+            || message::says_nothing(&message)
+            || message::refuses_alone(&message);
         behind_result = message::ends_with_result(&message);
         if place == 0 && matches!(message.role, Role::System | Role::Developer) {
             request.system = Some(message.into());

@@ -10,7 +10,7 @@ use serde_json::value::RawValue;
 
 use crate::{
     excerpt,
-    failure::ErrorWords,
+    failure::decode_inner_failure,
     object::{Object, push_list},
 };
 use loopwright_base::{
@@ -38,29 +38,20 @@ pub(super) fn invalid(what: impl std::fmt::Display, text: &str) -> Failure {
     Failure::new(FailureKind::InvalidBody, format!("{what}: {}", excerpt(text)))
 }
 
-/// An error that came in place of an answer, under status 200: an object, a string, anything.
-pub(super) fn failure(raw: &str) -> Failure {
-    let said = ErrorWords::read(raw);
-    // Routers put the status of the provider behind them here.
-    let status = said.status;
-    let message = format!("the provider answered with an error: {}", said.message);
-    Failure { status, ..said.failure(status.unwrap_or(200), message) }
-}
-
 /// The error that a body or chunk carries, if any.
 pub(super) fn carried_failure(body: &Body<'_>, text: &str) -> Option<Failure> {
     if let Some(error) = body.error.filter(|error| error.get() != "null") {
-        return Some(failure(error.get()));
+        return Some(decode_inner_failure(error.get()));
     }
     let is_error = |(key, value): &(Cow<'_, str>, &RawValue)| key == "object" && value.get() == "\"error\"";
-    (body.choices.is_none() && body.rest.iter().any(is_error)).then(|| failure(text))
+    (body.choices.is_none() && body.rest.iter().any(is_error)).then(|| decode_inner_failure(text))
 }
 
 /// The error that a choice carries: routers put there what broke off behind them.
 pub(super) fn choice_failure(choice: &Choice<'_>) -> Option<Failure> {
     let error = choice.rest.iter().find(|(key, value)| key == "error" && value.get() != "null");
     let breaks_off = || choice.finish.and_then(string).is_some_and(|finish| finish == BROKEN);
-    error.map(|(_, error)| failure(error.get())).or_else(|| breaks_off().then(broken))
+    error.map(|(_, error)| decode_inner_failure(error.get())).or_else(|| breaks_off().then(broken))
 }
 
 /// Gives every tool call of one answer an id of its own.

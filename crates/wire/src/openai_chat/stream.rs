@@ -8,7 +8,7 @@ use std::collections::HashMap;
 
 use serde_json::value::RawValue;
 
-use crate::{Decode, searches};
+use crate::{Decode, failure::decode_inner_failure, searches};
 use loopwright_base::{
     error::{Failure, FailureKind, Result},
     json::{Fields, Raw},
@@ -22,7 +22,7 @@ use super::{
     message::{refusal_text, thinking},
     object::{kept, kept_key},
     parse::{self, Answer, Body, Call, Choice, Obj, Part, string},
-    response::{Ids, WANTED_BACK, carried_failure, choice_failure, failure, invalid, stop_reason},
+    response::{Ids, WANTED_BACK, carried_failure, choice_failure, invalid, stop_reason},
 };
 
 /// The events of an answer may not be longer than this together.
@@ -176,7 +176,7 @@ impl StreamDecoder {
             return Err(failure);
         }
         if name == "error" {
-            return Err(failure(data));
+            return Err(decode_inner_failure(data));
         }
         for (slot, key, value) in [(&mut self.id, "id", body.id), (&mut self.model, "model", body.model)] {
             match value.map(|raw| (raw, string(raw))) {

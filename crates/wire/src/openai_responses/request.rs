@@ -143,17 +143,23 @@ fn write_input(body: &mut Object, messages: &History, extra: Option<&Fields>) {
         _ => {}
     }
     let exact = extra.is_some_and(|extra| extra.get(EXACT).is_some());
-    let items = entries.iter().enumerate().map(|(at, entry)| {
-        let goes_on = || entries.get(at + 1).is_some_and(|next| next.message().role == Role::Assistant);
-        if exact {
+    // Whether something of the model's is written behind: reasoning at an end is refused.
+    let mut goes_on = false;
+    let items = entries.iter().rev().map(|entry| {
+        let text = if exact {
             Cow::Owned(item::encode_as_it_came(entry.message()))
-        } else if item::ends_with_reasoning(entry.message()) && !goes_on() {
+        } else if item::ends_with_reasoning(entry.message()) && !goes_on {
             Cow::Owned(item::encode_message(&item::without_last_reasoning(entry.message())))
         } else {
             entry.written(WIRE, item::encode_message)
+        };
+        if !text.is_empty() {
+            goes_on = entry.message().role == Role::Assistant;
         }
+        text
     });
-    body.list("input", items);
+    let items: Vec<Cow<'_, str>> = items.collect();
+    body.list("input", items.into_iter().rev());
 }
 
 fn encode_tool(tool: &Tool) -> Result<Option<String>> {

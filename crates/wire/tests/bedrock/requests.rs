@@ -7,6 +7,7 @@ use loopwright_base::{
     },
     request::{Caching, Effort, FunctionTool, OutputSchema, Request, Tool, ToolChoice, WebSearch},
 };
+use loopwright_models::profile::Profile;
 use loopwright_wire as wire;
 use serde_json::{Value, json};
 
@@ -225,6 +226,22 @@ fn marks_of_the_cache_are_set_where_the_model_takes_them_and_nobody_has_set_any(
     assert_eq!((hour("eu.anthropic.claude-haiku-4-5-20251001-v1:0"), hour("anthropic.claude-3-7-sonnet")), (3, 0));
     let other = Request { model: "meta.llama3".into(), ..request.clone() };
     assert!(!encode(&other).to_string().contains("cachePoint"));
+    // The name of a model is read out of an ARN that holds it; an application's profile has none in its own.
+    let arn = "arn:aws:bedrock:eu-west-1:123456789012:";
+    for (model, marks, points) in [
+        ("foundation-model/anthropic.claude-sonnet-4-5-20250929-v1:0", None, 3),
+        ("inference-profile/eu.anthropic.claude-haiku-4-5-20251001-v1:0", None, 3),
+        ("inference-profile/us.amazon.nova-pro-v1:0", Some(0), 0),
+        ("foundation-model/meta.llama3-70b-instruct-v1:0", None, 0),
+        ("application-inference-profile/a1b2c3d4e5f6", None, 0),
+        ("application-inference-profile/a1b2c3d4e5f6", Some(4), 3),
+    ] {
+        let mut profile = Profile::default();
+        profile.body.cache_marks = marks;
+        let asked = Request { model: format!("{arn}{model}"), ..request.clone() };
+        let body = wire::encode_for(&profile, WIRE, &asked).unwrap();
+        assert_eq!(body.matches("cachePoint").count(), points, "{model} {marks:?}");
+    }
     let own = Block::Provider(ProviderBlock {
         wire: WIRE,
         raw: Raw::parse(r#"{"cachePoint":{"type":"default","ttl":"1h"}}"#).unwrap(),

@@ -90,8 +90,11 @@ fn refusals_are_text_that_says_so() {
     let response = choice(&json!({"role": "assistant", "content": null, "refusal": "I can't"}), &json!("stop"));
     assert_eq!((response.message.prose().as_str(), &response.stop), ("I can't", &StopReason::Refusal));
     assert!(!serde_json::to_string(&response).unwrap().contains("@choices"));
+    let kept: Value = serde_json::from_str(&wire::encode_message_as_it_came(WIRE, &response.message)).unwrap();
+    assert_eq!(kept, json!({"role": "assistant", "content": null, "refusal": "I can't"}));
+    // A request whose message has no content is refused.
     let sent: Value = serde_json::from_str(&wire::encode_message(WIRE, &response.message)).unwrap();
-    assert_eq!(sent, json!({"role": "assistant", "content": null, "refusal": "I can't"}));
+    assert_eq!(sent, json!({"role": "assistant", "content": "I can't"}));
     let both = choice(&json!({"role": "assistant", "content": "Well.", "refusal": "No."}), &json!("length"));
     assert_eq!((both.message.prose().as_str(), both.stop), ("Well.No.", StopReason::MaxTokens));
 }
