@@ -218,7 +218,7 @@ fn lacks(
     let total: f64 = weights.iter().sum();
     // "For example:" says nothing itself.
     let says = |lead: &usize| units.get(*lead).is_some_and(|lead| sum(&lead.direct, weights) >= HEAVY * total);
-    let is_bare = unit.kind == Kind::Code && lead_of(units, at).filter(says).is_none();
+    let is_bare = unit.kind == Kind::Code && lead_of(units, at).is_none_or(|lead| !says(&lead));
     let is_bare = is_bare || (unit.text.ends_with(':') && !says(&at));
     let least = if is_bare || tells_change(asked, sources, unit) { LEAST_IN_CODE } else { LEAST_COVERED };
     if misses_name(asked, units, unit) || misses_pair(asked, units, unit) {
