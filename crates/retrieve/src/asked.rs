@@ -338,8 +338,10 @@ const BESIDE: usize = 6;
 fn has_default(text: &str, question: &str) -> bool {
     let words: Vec<&str> = text.split_whitespace().collect();
     let at = words.iter().enumerate().filter(|(_, word)| word.to_lowercase().contains("default")).map(|(at, _)| at);
+    // A column of that name holds values, however long its row is.
+    let beside = if text.contains(" | ") { words.len() } else { BESIDE };
     at.into_iter().any(|at| {
-        let near = words.get(at.saturating_sub(BESIDE)..words.len().min(at + BESIDE + 1)).unwrap_or_default();
+        let near = words.get(at.saturating_sub(beside)..words.len().min(at + beside + 1)).unwrap_or_default();
         let (near, word) = (near.join(" "), words.get(at).copied().unwrap_or_default());
         // "Readonly (default)": what is told is the default.
         word.to_lowercase().contains("(default)")
