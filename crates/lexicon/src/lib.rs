@@ -19,6 +19,7 @@
 
 pub mod contrast;
 pub mod lines;
+pub mod meanings;
 pub mod months;
 pub mod reading;
 pub mod sentences;

@@ -13,6 +13,9 @@ const MAX_SENTENCE: usize = 800;
 /// Words of the term of a definition, at most.
 const MAX_TERM_WORDS: usize = 8;
 
+/// Words of the name of a field, at most.
+const MAX_FIELD_WORDS: usize = 3;
+
 /// Words with which a sentence leans on the one before it.
 const LEANING: [&str; 20] = [
     "it ",
@@ -105,6 +108,8 @@ struct Inner {
 #[derive(Default)]
 struct Above {
     inner: Option<Inner>,
+    /// The indent of the directive whose lines are read like any other: further in none is code by its indent alone.
+    within: Option<usize>,
     /// The fences of directives whose lines are read like any other.
     open: Vec<(char, usize)>,
     /// Borders of the table that is being read.
@@ -114,6 +119,7 @@ struct Above {
 impl Above {
     /// What a line is by those above it; `None` where it is to be read by itself.
     fn content(&mut self, content: &str, indent: usize) -> Option<Content> {
+        self.within = self.within.filter(|outer| indent > *outer);
         let inner = self.inner.as_mut()?;
         if indent <= inner.indent {
             self.inner = None;
@@ -151,25 +157,33 @@ impl Above {
     }
 
     fn enter(&mut self, indent: usize, content: Content) {
+        if !matches!(content, Content::Code | Content::Nothing) {
+            self.within = self.within.or(Some(indent));
+        }
         self.inner = Some(Inner { indent, content, at_head: true });
     }
 }
 
-/// Whether a line is the term of a definition: few words, what they mean further in on the next line.
-fn is_term(content: &str, indent: usize, next: Option<&str>) -> bool {
+/// Whether a line is the term of a definition: few words or a question, what they mean further in on the next line;
+/// behind a literal that stands alone an empty line may come first.
+fn is_term(content: &str, indent: usize, rest: &str) -> bool {
     let deeper = |next: &str| {
         let inside = next.trim_start();
-        next.len() - inside.len() >= indent + 2 && mark_of(inside) == 0 && inside.starts_with(char::is_alphabetic)
-            || inside.starts_with(['"', '`', '*']) && next.len() - inside.len() >= indent + 2
+        let is_said = mark_of(inside) == 0 && inside.starts_with(char::is_alphabetic)
+            || inside.starts_with(['"', '`', '*'])
+            || inside.starts_with(':') && inside.contains(":`");
+        is_said && next.len() - inside.len() >= indent + 2
     };
     let bare = content.trim();
+    let is_literal = bare.starts_with('`') && bare.ends_with('`') && !bare.contains(' ');
+    let next = rest.lines().find(|next| !is_literal || !next.trim().is_empty());
     // "Name:" is a term only where it is no sentence that leads to something.
     let is_name = !bare.ends_with(':') || bare.starts_with(['`', '*', '"']) || !bare.contains(' ');
     next.is_some_and(deeper)
         && is_name
         && !bare.ends_with("::")
         && !bare.ends_with(['.', ',', ';', '\\', '('])
-        && bare.split_whitespace().count() <= MAX_TERM_WORDS
+        && (bare.ends_with('?') || bare.split_whitespace().count() <= MAX_TERM_WORDS)
         && mark_of(bare) == 0
 }
 
@@ -294,16 +308,23 @@ fn units(text: &str, format: Format, in_fence: bool) -> Vec<Sentence> {
             above.enter(indent.saturating_sub(1), Content::Code);
             here(&mut reader, Kind::Code);
             above.inner = None;
-        } else if after_blank && indent >= 4 && reader.all.last().is_none_or(|last| last.kind == Kind::Code) {
+        } else if after_blank
+            && indent >= 4
+            && above.within.is_none()
+            && reader.all.last().is_none_or(|last| last.kind == Kind::Code)
+        {
             here(&mut reader, Kind::Code);
         } else if !content.chars().any(char::is_alphanumeric)
             || is_link_definition(content.trim_start())
             || (is_markup && is_label(content.trim()))
         {
             reader.close();
-        } else if is_markup && after_blank && is_term(content, indent, next) {
+        } else if is_markup && after_blank && is_term(content, indent, text.get(line.end()..).unwrap_or_default()) {
             here(&mut reader, Kind::Term);
             reader.close();
+        } else if is_markup && let Some(name) = field_of(content.trim_start()) {
+            reader.unit(inner.start + 1..inner.start + 1 + name, line.number, Kind::Term);
+            reader.prose(inner.start + name + 2..inner.end, line.number, true);
         } else {
             let mark = mark_of(content.trim_start());
             if is_markup && content.ends_with("::") {
@@ -315,6 +336,13 @@ fn units(text: &str, format: Format, in_fence: bool) -> Vec<Sentence> {
     }
     reader.close();
     reader.all
+}
+
+/// The length of the name of a field: `:param size: How much …`.
+fn field_of(line: &str) -> Option<usize> {
+    let (name, rest) = line.strip_prefix(':')?.split_once(':')?;
+    let is_name = name.starts_with(char::is_alphabetic) && name.split(' ').count() <= MAX_FIELD_WORDS;
+    (is_name && !name.contains('`') && (rest.is_empty() || rest.starts_with(' '))).then_some(name.len())
 }
 
 /// Passes over the lines of a fence that was just opened.
@@ -376,6 +404,8 @@ pub fn mark_of(line: &str) -> usize {
             && rest.chars().nth(1).is_some_and(char::is_whitespace)
         {
             rest.chars().next().map_or(0, char::len_utf8)
+        } else if rest.starts_with("#. ") {
+            2
         } else if rest.starts_with('>') || rest.starts_with(": ") {
             1
         } else if (1..=3).contains(&digits)
@@ -485,9 +515,12 @@ impl Reader<'_> {
                     continue;
                 }
                 if c == '`' && !no_more_code {
-                    // Inline code is skipped whole where it closes on the same line.
-                    match content.get(offset + 1..).and_then(|rest| rest.find('`')) {
-                        Some(length) => code_until = place + 1 + length + 1,
+                    // Inline code is skipped whole where as many marks close it on the same line.
+                    let rest = content.get(offset..).unwrap_or_default();
+                    let inside = rest.trim_start_matches('`');
+                    let marks = rest.get(..rest.len() - inside.len()).unwrap_or_default();
+                    match inside.find(marks) {
+                        Some(length) => code_until = place + 2 * marks.len() + length,
                         None => no_more_code = true,
                     }
                     continue;

@@ -5,6 +5,7 @@
 
 use std::{collections::HashSet, sync::LazyLock};
 
+use super::way::Way;
 use loopwright_base::lists::{self, Lists};
 use loopwright_lexicon::{stem::stem, words::is_stop_word};
 
@@ -195,8 +196,16 @@ pub(super) fn asked(question: &str) -> Vec<Asked> {
         return all;
     }
     let has = |name: &str| says(question, name);
-    if which.is_some() && words.iter().any(|word| matches!(*word, "default" | "defaults")) && noun.is_none() {
+    let default = |word: &&str| list("asks.default").contains(*word);
+    let opens = which.is_some() || words.first().is_some_and(default);
+    if opens && words.iter().any(default) && noun.is_none() {
         all.push(Asked::Default);
+        return all;
+    }
+    // "How do I count how many …" asks for a way.
+    let is_how = text.starts_with(" how ");
+    if is_how && Way::of(question) == Some(Way::Deed) {
+        all.push(Asked::How);
         return all;
     }
     if has("asks.version") {
@@ -220,8 +229,7 @@ pub(super) fn asked(question: &str) -> Vec<Asked> {
     if has("asks.why") {
         all.push(Asked::Why);
     }
-    if text.starts_with(" how ")
-        && !matches!(words.get(1), Some(&("many" | "much" | "long" | "often" | "large" | "big")))
+    if is_how && !matches!(words.get(1), Some(&("many" | "much" | "long" | "often" | "large" | "big")))
         || text.contains(" how do i ")
     {
         all.push(Asked::How);
@@ -258,7 +266,9 @@ pub(super) fn identifiers(text: &str) -> Vec<String> {
 /// Whether a name is more than what the question says already.
 fn is_new(name: &str, question: &str) -> bool {
     let said = spaced(question);
-    spaced(name).split_whitespace().any(|word| !said.contains(&format!(" {word} ")) && !is_stop_word(word))
+    // A sign such as `{#` has no word.
+    (spaced(name).trim().is_empty() && !question.contains(name))
+        || spaced(name).split_whitespace().any(|word| !said.contains(&format!(" {word} ")) && !is_stop_word(word))
 }
 
 /// Whether a text holds a thing of that kind, and not only what the question says.
@@ -290,10 +300,7 @@ pub(super) fn holds(asked: Asked, text: &str, question: &str, is_code: bool) -> 
         Asked::Why => says(text, "reasons"),
         Asked::Meaning => false,
         Asked::How => text.contains('`') || is_code || says(text, "means") || text.contains("--"),
-        Asked::Default => {
-            let value = number() || says(text, "values") || text.contains(['"', '“']) || new_name();
-            (says_default(&lower) && value) || (is_code && text.contains('='))
-        }
+        Asked::Default => has_default(text, question) || (is_code && text.contains('=')),
         Asked::Exception => {
             let named = |name: &String| {
                 ["Error", "Exception", "Warning", "Exit", "Abort", "Interrupt"].iter().any(|end| name.contains(end))
@@ -314,6 +321,33 @@ pub(super) fn holds(asked: Asked, text: &str, question: &str, is_code: bool) -> 
     }
 }
 
-fn says_default(lower: &str) -> bool {
-    lower.contains("default")
+/// Where the example begins that a question, in lower case, gives: what follows "such as".
+pub(super) fn example(question: &str) -> Option<usize> {
+    list("exemplars").iter().filter_map(|words| question.find(words.as_str())).min()
+}
+
+/// Whether a question asks for what was changed.
+pub(super) fn asks_change(question: &str) -> bool {
+    says(question, "changes")
+}
+
+/// Words between "default" and its value, at most.
+const BESIDE: usize = 6;
+
+/// Whether a value stands close to the word "default".
+fn has_default(text: &str, question: &str) -> bool {
+    let words: Vec<&str> = text.split_whitespace().collect();
+    let at = words.iter().enumerate().filter(|(_, word)| word.to_lowercase().contains("default")).map(|(at, _)| at);
+    // A column of that name holds values, however long its row is.
+    let beside = if text.contains(" | ") { words.len() } else { BESIDE };
+    at.into_iter().any(|at| {
+        let near = words.get(at.saturating_sub(beside)..words.len().min(at + beside + 1)).unwrap_or_default();
+        let (near, word) = (near.join(" "), words.get(at).copied().unwrap_or_default());
+        // "Readonly (default)": what is told is the default.
+        word.to_lowercase().contains("(default)")
+            || amounts(&near.to_lowercase()).next().is_some()
+            || says(&near, "values")
+            || near.contains(['"', '“'])
+            || identifiers(&near).iter().any(|name| is_new(name, question))
+    })
 }

@@ -137,7 +137,9 @@ fn role<'a>(before: &mut String, from: &'a str) -> Option<(&'a str, usize)> {
         return None;
     }
     let length = inner.find('`').filter(|length| *length > 0)?;
-    let shown = inner.get(..length)?.trim_start_matches(['~', '.', '!']);
+    let shown = inner.get(..length)?;
+    // "../a" is a path.
+    let shown = if shown.starts_with("..") { shown } else { shown.trim_start_matches(['~', '.', '!']) };
     let shown = shown.split_once(" <").map_or(shown, |(shown, _)| shown).trim();
     before.truncate(start);
     (!shown.is_empty()).then_some((shown, length + 2))

@@ -3,7 +3,9 @@
 use std::collections::HashSet;
 
 use super::{
-    asked::{Asked, asked, asks_bound, bounds, counted, counts, holds, list, noun, says, synonyms},
+    asked::{
+        Asked, asked, asks_bound, asks_change, bounds, counted, counts, example, holds, list, noun, says, synonyms,
+    },
     way::{self, Way},
 };
 use loopwright_lexicon::{
@@ -13,6 +15,9 @@ use loopwright_lexicon::{
 
 /// At most this many words of a question count.
 const MAX_NEEDS: usize = 48;
+
+/// What the last part of a dotted name counts at least.
+const MEMBER: f64 = 0.6;
 
 /// A word of the question.
 pub(super) struct Need {
@@ -38,8 +43,14 @@ impl Need {
             return 1.0;
         }
         if !self.word.parts.is_empty() {
-            let met = self.word.parts.iter().filter(|part| terms.contains(*part)).count();
-            return 0.9 * met as f64 / self.word.parts.len() as f64;
+            let held = || self.word.parts.iter().filter(|part| terms.contains(*part));
+            // A number alone is no part of a name.
+            let met = if held().any(|part| part.contains(char::is_alphabetic)) { held().count() } else { 0 };
+            let share = 0.9 * met as f64 / self.word.parts.len() as f64;
+            // `notices` is what `connection.notices` is of a connection.
+            let ends =
+                self.word.surface.contains('.') && self.word.parts.last().is_some_and(|last| terms.contains(last));
+            return if ends { share.max(MEMBER) } else { share };
         }
         if self.others.iter().any(|group| group.iter().any(|other| terms.contains(other))) {
             return 0.7;
@@ -86,6 +97,8 @@ pub(super) struct Question {
     vague: bool,
     /// Whether it is in another language than English: then words meet only as they are written.
     pub(super) unstemmed: bool,
+    /// Whether it asks for what was changed.
+    pub(super) asks_change: bool,
     /// Whether it asks what something is called.
     pub(super) asks_name: bool,
     /// Whether it asks for what stands in a table.
@@ -109,6 +122,7 @@ impl Question {
             .filter(|(_, empty)| *empty)
             .map(|(word, _)| word)
             .collect();
+        let example = example(&lower);
         let asks_row = says(&lower, "rows");
         for word in all {
             if needs.len() >= MAX_NEEDS {
@@ -126,7 +140,8 @@ impl Question {
             // The kind of thing that is asked for is none of what the question is about.
             let is_form = noun.as_ref() == Some(&surface) && asked.iter().any(|asked| matches!(asked, Asked::Name(_)));
             let is_place = asks_row && list("tables").contains(&surface);
-            let soft = (list("soft").contains(&surface) || is_form || is_place) && !named;
+            let soft = (list("soft").contains(&surface) || is_form || is_place) && !named
+                || example.is_some_and(|start| word.start > start);
             let others = synonyms().filter(|group| group.contains(&word.whole)).collect();
             let lasts = lasting && list("lasting").contains(&surface);
             // "How do I write a comment?" is about the comment.
@@ -162,10 +177,17 @@ impl Question {
             None => false,
         };
         let asks_table = says(&lower, "tables");
-        let asks_name = says(&lower, "titles");
+        let (asks_name, asks_change) = (says(&lower, "titles"), asks_change(&lower));
         let (counted, bound) = (counted(&lower), asks_bound(&lower));
         let text = text.to_owned();
-        Self { text, needs, asked, counted, bound, way, vague, unstemmed: !empty.is_empty(), asks_name, asks_table }
+        let unstemmed = !empty.is_empty();
+        Self { text, needs, asked, counted, bound, way, vague, unstemmed, asks_change, asks_name, asks_table }
+    }
+
+    /// Whether nothing stands between a word and the next.
+    pub(super) fn are_neighbours(&self, at: usize) -> bool {
+        let next = self.needs.get(at + 1).map(|next| next.word.start);
+        self.needs.get(at).is_some_and(|need| Some(need.word.start + need.word.surface.len() + 1) == next)
     }
 
     /// Whether it asks for a way to do something with so few words that a sentence which holds them need not tell it.

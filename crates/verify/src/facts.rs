@@ -5,7 +5,6 @@ use std::collections::HashSet;
 use super::{
     dates::{Date, When, dates, month},
     held::Held,
-    meanings::Terms,
     numbers::{Number, digit, numbers},
     quantity::{Quantity, frequencies, implicit, quantities},
 };
@@ -13,7 +12,7 @@ use loopwright_base::{
     sources::{Source, SourceKind},
     text::tail,
 };
-use loopwright_lexicon::{lines::Format, words};
+use loopwright_lexicon::{lines::Format, meanings::Terms, words};
 
 /// The quantities, dates and words of a text.
 #[derive(Clone, Debug, Default)]

@@ -5,11 +5,11 @@ use std::collections::{HashMap, HashSet};
 
 use super::{
     lexicon::alike,
-    meanings::Terms,
     quantity::{Around, Quantity, implicit, quantities},
 };
 use loopwright_lexicon::{
     lines::Format,
+    meanings::Terms,
     sentences::{Kind, Sentence, leans, sentences},
     words,
 };

@@ -3,9 +3,7 @@
 use loopwright_base::lists::{self, Lists};
 use std::{collections::HashSet, sync::LazyLock};
 
-use super::meanings::Terms;
-
-use loopwright_lexicon::words;
+use loopwright_lexicon::{meanings::Terms, words};
 
 const TABLE: &str = include_str!("answers.toml");
 

@@ -24,7 +24,6 @@ pub mod facts;
 pub mod form;
 pub mod held;
 pub mod lexicon;
-pub mod meanings;
 pub mod negations;
 pub mod numbers;
 pub mod polarity;

@@ -8,12 +8,14 @@
 use std::{collections::HashSet, ops::Range};
 
 use super::{
-    meanings::{self, Terms},
     numbers::{Number, numbers, shown},
     units::{Unit, list_of, rate},
 };
 use loopwright_base::text::{head, tail};
-use loopwright_lexicon::words;
+use loopwright_lexicon::{
+    meanings::{self, Terms},
+    words,
+};
 
 /// How many bytes before a number are looked at for its bound, and behind it for its rate.
 const NEAR: usize = 48;

@@ -11,14 +11,16 @@ use std::{
 };
 
 use super::{roles, verify::Reader};
-use loopwright_lexicon::words;
+use loopwright_lexicon::{
+    meanings::{self, Terms},
+    words,
+};
 use loopwright_verify::polarity::opposed;
 use loopwright_verify::{
     facts::{self, Claimed, Facts},
     form,
     held::{self, Statement},
     lexicon::{alike, is_light, list},
-    meanings::{self, Terms},
     numbers::numbers,
     quantity::Quantity,
     units::Unit,

@@ -5,12 +5,11 @@
 //! both, says nothing here.
 
 use super::placed::{is_word, parts};
-use loopwright_lexicon::words;
-use loopwright_verify::{
-    lexicon::list,
+use loopwright_lexicon::{
     meanings::{self, Terms},
-    units::Unit,
+    words,
 };
+use loopwright_verify::{lexicon::list, units::Unit};
 
 /// The place of the words that a clause begins with.
 const SUBJECT: &str = "^";

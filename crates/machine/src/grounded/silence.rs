@@ -4,11 +4,10 @@
 //! speaks has found it; rules say how the words of `answers.toml` must stand to each other. A sentence that fits none
 //! of them is a statement.
 
-use loopwright_lexicon::words;
+use loopwright_lexicon::{meanings, words};
 use loopwright_verify::{
     facts,
     lexicon::{list, longest},
-    meanings,
 };
 
 /// Words of an abstention at most; a longer sentence is a statement.

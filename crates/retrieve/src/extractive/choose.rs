@@ -2,8 +2,9 @@
 
 use super::{
     Options,
-    units::{Unit, introduced, sum},
+    units::{Unit, announces, introduced, sum},
 };
+use crate::{asked::identifiers, way::instructs};
 use loopwright_lexicon::sentences::{Kind, leans};
 
 /// The places of the quotes, best first.
@@ -79,8 +80,11 @@ pub(super) fn lift(units: &[Unit], chosen: Vec<usize>, weights: &[f64], asks_way
         {
             all.push(heading);
         }
-        // The code that shows a way stands at the end of its paragraph.
-        if let Some(last) = shown_by(units, at).filter(|_| asks_way) {
+        // What shows a way may lean on what says that there is one: "This can be done by …".
+        let shows = |next: &usize| leans_on(units, *next).is_some_and(|_| shows_way(units, *next));
+        all.extend(Some(at + 1).filter(|next| asks_way && shows(next) && !all.contains(next)));
+        // The code that shows a way, and what follows, stand at the end of their paragraph.
+        if let Some(last) = shown_by(units, at).filter(|_| asks_way || announces(units, at)) {
             let between = (at + 1..=last).filter(|one| !all.contains(one)).collect::<Vec<_>>();
             all.extend(between);
         }
@@ -104,8 +108,13 @@ fn shown_by(units: &[Unit], at: usize) -> Option<usize> {
     let unit = units.get(at).filter(|unit| unit.kind == Kind::Prose)?;
     let alike = |one: &&Unit| one.kind == Kind::Prose && one.block == unit.block && one.source == unit.source;
     let last = at + units.get(at + 1..)?.iter().take_while(alike).count();
-    let code = units.get(introduced(units, last).start).filter(|one| one.kind == Kind::Code);
+    let code = units.get(introduced(units, last).start).filter(|one| one.kind == Kind::Code || announces(units, at));
     (last > at && last <= at + 2 && !introduced(units, last).is_empty()).then_some(last).filter(|_| code.is_some())
+}
+
+/// Whether a sentence tells what to do, with a name of the program.
+fn shows_way(units: &[Unit], at: usize) -> bool {
+    units.get(at).is_some_and(|unit| instructs(&unit.text) && !identifiers(&unit.text).is_empty())
 }
 
 /// The sentence before a unit that leans on it.
@@ -121,8 +130,11 @@ pub(super) fn leans_on(units: &[Unit], at: usize) -> Option<&Unit> {
 fn told_by_heading(units: &[Unit], unit: &Unit, weights: &[f64]) -> Option<usize> {
     let own = sum(&unit.direct, weights);
     let tells = |at: &usize| {
-        let held = units.get(*at).map_or(0.0, |above| sum(&above.direct, weights));
-        held > 0.0 && own < 0.5 * held
+        units.get(*at).is_some_and(|above| {
+            let adds = above.direct.iter().zip(&unit.direct).any(|(above, own)| above > own);
+            let held = sum(&above.direct, weights);
+            held > 0.0 && (own < 0.5 * held || (above.kind == Kind::Term && adds))
+        })
     };
     let above = [unit.term, unit.heading].into_iter().flatten().find(tells);
     above.filter(|_| !matches!(unit.kind, Kind::Heading | Kind::Term))

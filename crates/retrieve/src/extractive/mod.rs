@@ -15,16 +15,16 @@ use super::{
     question::Question,
     support::{self, ANSWERABLE},
 };
-use crate::asked::Asked;
+use crate::{asked::Asked, gather::tells_changes};
 use choose::{choose, lift};
 use disagree::conflicts;
 use loopwright_base::sources::Source;
-use loopwright_lexicon::sentences::Kind;
+use loopwright_lexicon::{meanings, sentences::Kind};
 use noise::is_boilerplate;
 pub use topics::topics;
 use units::{
-    BY_NEIGHBOUR, NAMED, Unit, columns_of, give_context, introduced, lead_of, mend_spelling, read_units, score, sum,
-    weigh,
+    BY_NEIGHBOUR, NAMED, Unit, announces, columns_of, give_context, introduced, lead_of, mend_spelling, read_meanings,
+    read_units, score, sum, weigh,
 };
 
 /// What to do differently from the first attempt.
@@ -102,6 +102,7 @@ pub fn answer(question: &str, sources: &[Source], options: &Options) -> Answer {
     }
     let mut units = read_units(&asked, sources, options);
     mend_spelling(&mut asked, &mut units);
+    read_meanings(&asked, &mut units);
     let asked = asked;
     let weights = weigh(&asked, &units);
     give_context(&asked, sources, &mut units, &weights);
@@ -132,7 +133,7 @@ pub fn answer(question: &str, sources: &[Source], options: &Options) -> Answer {
         units.get(at).and_then(|unit| repeats.get(unit.text.as_str())).is_none_or(|places| places.len() < 3)
     };
     // Of what speaks of the question only that answers it which holds what it asks for.
-    let lack = |at: usize| lacks(&asked, &units, at, &weights, options);
+    let lack = |at: usize| lacks(&asked, sources, &units, at, &weights, options);
     let mut lacking: Option<Asked> = None;
     let mut usable: Vec<bool> = (0..units.len())
         .map(|at| {
@@ -146,10 +147,14 @@ pub fn answer(question: &str, sources: &[Source], options: &Options) -> Answer {
                 }
         })
         .collect();
-    // Better what is said everywhere than nothing.
-    if (0..units.len()).any(|at| usable.get(at) == Some(&true) && is_new(at)) {
-        for (at, usable) in usable.iter_mut().enumerate() {
-            *usable &= is_new(at);
+    // Better what is said everywhere, or was changed once, than nothing.
+    let is_so = |at: usize| units.get(at).is_some_and(|unit| !tells_change(&asked, sources, unit));
+    let kinds: [&dyn Fn(usize) -> bool; 2] = [&is_new, &is_so];
+    for better in kinds {
+        if (0..units.len()).any(|at| usable.get(at) == Some(&true) && better(at)) {
+            for (at, usable) in usable.iter_mut().enumerate() {
+                *usable &= better(at);
+            }
         }
     }
     let chosen = choose(&units, &weights, total, options, |at| usable.get(at) == Some(&true));
@@ -174,6 +179,8 @@ fn is_headed(units: &[Unit], unit: &Unit, weights: &[f64]) -> bool {
     heading.is_some_and(|heading| sum(&heading.direct, weights) >= NAMED * weights.iter().sum::<f64>())
 }
 
+/// A name of which no more is met is another one: `frob.open` is no `frob.close`.
+const HALF: f64 = 0.5;
 /// What a word weighs that stands in no source.
 const ABSENT: f64 = 0.5;
 /// A word with this part of the question's weight must stand in what answers it.
@@ -187,7 +194,14 @@ const LEAST_OWN: f64 = 0.2;
 
 /// Whether the unit at a place holds enough of the question, with what it introduces, and what the question asks for;
 /// with what of it is missing where it only speaks of the subject.
-fn lacks(asked: &Question, units: &[Unit], at: usize, weights: &[f64], options: &Options) -> Result<(), Option<Asked>> {
+fn lacks(
+    asked: &Question,
+    sources: &[Source],
+    units: &[Unit],
+    at: usize,
+    weights: &[f64],
+    options: &Options,
+) -> Result<(), Option<Asked>> {
     let Some(unit) = units.get(at) else { return Err(None) };
     if !options.strict {
         return Ok(());
@@ -202,15 +216,20 @@ fn lacks(asked: &Question, units: &[Unit], at: usize, weights: &[f64], options: 
     };
     let weights: &[f64] = &weights.iter().enumerate().map(weigh).collect::<Vec<_>>();
     let total: f64 = weights.iter().sum();
-    let is_bare = unit.kind == Kind::Code && lead_of(units, at).is_none();
-    let least = if is_bare { LEAST_IN_CODE } else { LEAST_COVERED };
+    // "For example:" says nothing itself.
+    let says = |lead: &usize| units.get(*lead).is_some_and(|lead| sum(&lead.direct, weights) >= HEAVY * total);
+    let is_bare = unit.kind == Kind::Code && lead_of(units, at).is_none_or(|lead| !says(&lead));
+    let is_bare = is_bare || (unit.text.ends_with(':') && !says(&at));
+    let least = if is_bare || tells_change(asked, sources, unit) { LEAST_IN_CODE } else { LEAST_COVERED };
+    if misses_name(asked, units, unit) || misses_pair(asked, units, unit) {
+        return Err(None);
+    }
     // The word that says most is what the question is about, if it stands anywhere.
     let mut heavy = (0..asked.needs.len()).filter(|need| {
         let matters = weights.get(*need).is_some_and(|weight| *weight >= HEAVY * total);
         let met = |unit: &Unit| unit.credit.get(*need).is_some_and(|credit| *credit > BY_NEIGHBOUR);
         matters && !met(unit) && units.iter().any(met)
     });
-    // "For example:" says nothing itself.
     let above = [Some(at), unit.term, lead_of(units, at)];
     // A word in code is as often chance.
     let speaks = |at: &usize| units.get(*at).is_some_and(|one| one.kind != Kind::Code || is_bare);
@@ -231,7 +250,8 @@ fn lacks(asked: &Question, units: &[Unit], at: usize, weights: &[f64], options: 
         std::iter::once(unit.text.as_str()).chain(others).collect::<Vec<_>>().join("\n")
     };
     // The numbers in code count nothing.
-    let text = joined(asked.may_stand_in_code());
+    let counts = asked.may_stand_in_code() || unit.kind != Kind::Code;
+    let text = if counts { joined(asked.may_stand_in_code()) } else { String::new() };
     let asks = is_headed(units, unit, weights);
     match asked.lacks(&text, is_code) {
         // What stands under a heading that asks for a reason or a way is one.
@@ -239,6 +259,39 @@ fn lacks(asked: &Question, units: &[Unit], at: usize, weights: &[f64], options: 
         Some(kind) => Err(Some(kind)),
         None => Ok(()),
     }
+}
+
+/// Whether a unit tells what was changed, for a question that asks for what is so.
+fn tells_change(asked: &Question, sources: &[Source], unit: &Unit) -> bool {
+    !asked.asks_change && sources.get(unit.source).is_some_and(|one| tells_changes(&one.reference))
+}
+
+/// Whether two words of the question that stand together there, and elsewhere, both are missed.
+fn misses_pair(asked: &Question, units: &[Unit], unit: &Unit) -> bool {
+    let holds = |credit: &[f64], at: usize| credit.get(at).is_some_and(|credit| *credit > BY_NEIGHBOUR);
+    (1..asked.needs.len()).any(|at| {
+        let pair = [at - 1, at];
+        let meant = pair.iter().all(|at| asked.needs.get(*at).is_some_and(|need| need.nameable));
+        meant
+            && asked.are_neighbours(at - 1)
+            && !pair.iter().any(|at| holds(&unit.credit, *at))
+            && units.iter().any(|one| pair.iter().all(|at| holds(&one.direct, *at)))
+    })
+}
+
+/// Whether a name of the question stands neither in the passage of a unit nor above it: nothing else can be said for a
+/// name. One that stands in most sources is what all of them are about.
+fn misses_name(asked: &Question, units: &[Unit], unit: &Unit) -> bool {
+    let all: HashSet<usize> = units.iter().map(|unit| unit.source).collect();
+    asked.needs.iter().enumerate().any(|(at, need)| {
+        if !need.nameable || !(need.word.is_name() || meanings::commonness(&need.word.whole) == 0) {
+            return false;
+        }
+        let met = |unit: &&Unit| unit.direct.get(at).is_some_and(|met| *met > HALF);
+        let holding: HashSet<usize> = units.iter().filter(met).map(|unit| unit.source).collect();
+        let above = unit.credit.get(at).is_some_and(|credit| *credit > HALF);
+        !above && !holding.contains(&unit.source) && 2 * holding.len() < all.len()
+    })
 }
 
 /// Whether a unit tells how something is done, or stands under a heading that asks for it.
@@ -281,7 +334,7 @@ fn finish(
         };
         let wanted = units.get(at).is_some_and(|unit| {
             let shows = unit.kind == Kind::Prose && (asked.is(Asked::How) || asked.lacks(&unit.text, false).is_some());
-            unit.text.ends_with(':') || unit.kind == Kind::Code || shows
+            unit.text.ends_with(':') || unit.kind == Kind::Code || shows || announces(units, at)
         });
         let body = if wanted && !options.plain { body } else { at + 1..at + 1 };
         next = body.end.max(at + 1);

@@ -6,10 +6,11 @@ use std::{
 };
 
 use super::Options;
-use crate::{asked::Asked, bm25, marks::clean, question::Question};
+use crate::{asked::Asked, bm25, gather::tells_changes, marks::clean, question::Question};
 use loopwright_base::sources::{Source, SourceKind};
 use loopwright_lexicon::{
     lines::Format,
+    meanings,
     sentences::{Kind, sentences},
     words::{self, is_misspelt},
 };
@@ -26,8 +27,14 @@ const BY_PATH: f64 = 0.3;
 /// A heading with this part of what is asked for holds it.
 pub(super) const NAMED: f64 = 0.69;
 
+/// What is worth less that tells of a change.
+const CHANGED: f64 = 0.5;
+
 /// What is worth more that stands under a heading which asks the question.
 const UNDER_QUESTION: f64 = 1.4;
+
+/// Units that belong together because they tell of one term, at most.
+const LONG_ENTRY: usize = 24;
 
 /// A row of a table with more words than these is a list.
 const LONG_ROW: usize = 40;
@@ -73,7 +80,8 @@ pub(super) fn read_units(asked: &Question, sources: &[Source], options: &Options
             SourceKind::File => Format::of_path(&source.reference),
             SourceKind::Thread | SourceKind::Web | SourceKind::Tool | SourceKind::Memory => Format::Markdown,
         };
-        let (mut under, mut term): (Option<usize>, Option<(usize, usize)>) = (None, None);
+        let mut under: Option<usize> = None;
+        let mut term: Option<(usize, usize, usize)> = None;
         let mut item = (usize::MAX, false);
         for sentence in sentences(&source.text, format) {
             if units.len() >= MAX_UNITS {
@@ -93,7 +101,7 @@ pub(super) fn read_units(asked: &Question, sources: &[Source], options: &Options
             });
             let direct = asked.needs.iter().map(|need| need.met_in(&text, &terms)).collect();
             let end_line = source.line.saturating_add(sentence.end_line - 1);
-            let asks = text.ends_with('?') && sentence.kind == Kind::Prose;
+            let asks = text.ends_with('?') && matches!(sentence.kind, Kind::Prose | Kind::Term);
             let (block, kind, credit, score) = (sentence.block, sentence.kind, Vec::new(), 0.0);
             let before = source.text.get(..sentence.bytes.start).unwrap_or_default();
             let before = before.rsplit('\n').next().unwrap_or_default();
@@ -101,10 +109,10 @@ pub(super) fn read_units(asked: &Question, sources: &[Source], options: &Options
             if item.0 != block {
                 item = (block, kind == Kind::Prose && !before.trim().is_empty());
             }
-            let (heading, told) = (under, term.filter(|(_, out)| indent > *out).map(|(at, _)| at));
+            let (heading, told) = (under, term.filter(|(_, out, row)| indent > *out || line == *row).map(|one| one.0));
             match kind {
                 Kind::Heading => (under, term) = (Some(units.len()), None),
-                Kind::Term => term = Some((units.len(), indent)),
+                Kind::Term => term = Some((units.len(), indent, line)),
                 _ if told.is_none() => term = None,
                 _ => {}
             }
@@ -130,6 +138,36 @@ pub(super) fn read_units(asked: &Question, sources: &[Source], options: &Options
         }
     }
     units
+}
+
+/// What a word counts that means what one of the question means.
+const BY_MEANING: f64 = 0.5;
+/// What is left of two words, where they stand apart, that are written as one elsewhere: "auto restart", `autorestart`.
+const APART: f64 = 0.5;
+
+/// Words of the question that are said with others count for what those say.
+pub(super) fn read_meanings(asked: &Question, units: &mut [Unit]) {
+    let said: HashSet<String> = units.iter().flat_map(|unit| unit.terms.iter().cloned()).collect();
+    for (at, need) in asked.needs.iter().enumerate() {
+        if need.nameable && need.word.parts.is_empty() && !need.word.is_name() {
+            let same: Vec<&String> = said.iter().filter(|term| meanings::are_same(&need.word.whole, term)).collect();
+            for unit in units.iter_mut().filter(|unit| same.iter().any(|term| unit.terms.contains(*term))) {
+                if let Some(direct) = unit.direct.get_mut(at) {
+                    *direct = direct.max(BY_MEANING);
+                }
+            }
+        }
+        let next = asked.needs.get(at + 1).filter(|_| asked.are_neighbours(at));
+        let one = next.map(|next| words::terms(&format!("{}{}", need.word.surface, next.word.surface)));
+        if let Some(one) = one.and_then(|one| one.into_iter().next()).and_then(|one| said.get(&one)) {
+            for unit in units.iter_mut() {
+                let holds = unit.terms.contains(one);
+                for met in unit.direct.iter_mut().skip(at).take(2) {
+                    *met = if holds { 1.0 } else { *met * APART };
+                }
+            }
+        }
+    }
 }
 
 /// A word of the question that stands nowhere is taken for the one within a letter of it that stands most often; names
@@ -194,8 +232,11 @@ pub(super) fn give_context(asked: &Question, sources: &[Source], units: &mut [Un
         if heading.0 == unit.source {
             add(&mut credit, &heading.1, share_of(&heading.1));
         }
-        if let Some(term) = unit.term.and_then(|term| units.get(term)) {
-            add(&mut credit, &term.direct, BY_QUESTION);
+        if let Some(place) = unit.term {
+            for told in units.iter().skip(place).take(LONG_ENTRY).filter(|one| one.term == Some(place)) {
+                add(&mut credit, &told.direct, BY_HEADING);
+            }
+            add(&mut credit, units.get(place).map_or(&[][..], |term| &term.direct), BY_QUESTION);
         }
         if let Some(lead) = lead_of(units, at).and_then(|lead| units.get(lead)) {
             add(&mut credit, &lead.direct, BY_QUESTION);
@@ -261,8 +302,15 @@ pub(super) fn score(asked: &Question, sources: &[Source], units: &mut [Unit], we
     let opens: Vec<bool> = (0..units.len()).map(|at| !introduced(units, at).is_empty()).collect();
     let above = |unit: &Unit| unit.heading.and_then(|at| units.get(at)).map_or(0.0, |one| sum(&one.direct, weights));
     let headings: Vec<f64> = units.iter().map(above).collect();
+    // What is told of a term need not name it again.
+    let with_term = |unit: &Unit| {
+        let term = unit.term.and_then(|at| units.get(at)).map(|term| term.direct.as_slice()).unwrap_or_default();
+        let held = |(at, own): (usize, &f64)| own.max(BY_QUESTION * term.get(at).copied().unwrap_or(0.0));
+        sum(&unit.direct.iter().enumerate().map(held).collect::<Vec<_>>(), weights)
+    };
+    let told: Vec<f64> = units.iter().map(with_term).collect();
     for (at, unit) in units.iter_mut().enumerate() {
-        let direct = sum(&unit.direct, weights);
+        let direct = told.get(at).copied().unwrap_or(0.0);
         let mut score = sum(&unit.credit, weights);
         let holds = unit.kind == Kind::Heading && direct >= NAMED * meant;
         let follows = std::mem::replace(&mut after_heading, holds);
@@ -270,6 +318,10 @@ pub(super) fn score(asked: &Question, sources: &[Source], units: &mut [Unit], we
             continue;
         }
         score = 0.5 * score + 0.5 * direct.max(score * 0.6);
+        // What was changed once is seldom what is so.
+        if !asked.asks_change && sources.get(unit.source).is_some_and(|one| tells_changes(&one.reference)) {
+            score *= CHANGED;
+        }
         // What ranked high as a whole is more likely to be about the question.
         if top > 0.0 && top.is_finite() {
             let rank = sources.get(unit.source).map_or(0.0, |source| (source.score / top).clamp(0.0, 1.0));
@@ -283,7 +335,7 @@ pub(super) fn score(asked: &Question, sources: &[Source], units: &mut [Unit], we
             Kind::Heading if asked.is(Asked::Default) && asked.lacks(&unit.text, false).is_none() => 1.2,
             Kind::Heading if asked.asks_name && ((holds && says_more(unit)) || follows) => 1.3,
             Kind::Heading | Kind::Columns => 0.3,
-            Kind::Term => 0.8,
+            Kind::Term if !unit.asks => 0.8,
             Kind::Code if !asked.is(Asked::How) => 0.7,
             // A row leans on its columns; one of many words lists what belongs to something.
             Kind::Row if asked.asks_table => 1.6,
@@ -317,7 +369,7 @@ const MAX_INTRODUCED: usize = 20;
 pub(super) fn introduced(units: &[Unit], at: usize) -> Range<usize> {
     let none = at + 1..at + 1;
     let (Some(lead), Some(first)) = (units.get(at), units.get(at + 1)) else { return none };
-    let ends = lead.text.ends_with(':');
+    let ends = lead.text.ends_with(':') || announces(units, at);
     let follows = first.source == lead.source && first.line <= lead.end_line + GAP;
     if lead.kind != Kind::Prose || !follows || first.block == lead.block && first.kind == Kind::Prose && !first.item {
         return none;
@@ -339,6 +391,13 @@ pub(super) fn introduced(units: &[Unit], at: usize) -> Range<usize> {
         end += 1;
     }
     at + 1..end
+}
+
+/// Whether a sentence, or the one before it in its paragraph, speaks of "the following" that stands behind it.
+pub(super) fn announces(units: &[Unit], at: usize) -> bool {
+    let block = units.get(at).map(|unit| (unit.source, unit.block));
+    let says = |one: &Unit| one.text.contains("following") && Some((one.source, one.block)) == block;
+    units.get(at.saturating_sub(1)..=at).is_some_and(|two| two.iter().any(says))
 }
 
 /// The place of the first row of a table, which names its columns.
@@ -491,6 +550,57 @@ mod tests {
         ] {
             assert!(!told(question, "a.md", text).starts_with("I found nothing"), "{question}");
         }
+    }
+
+    #[test]
+    fn a1_entries_of_settings_and_fields_are_read_with_their_names() {
+        for (question, text, wanted) in [
+            (
+                "What is the default of stopsecs?",
+                "``stopsecs``\n\n  The seconds to wait.\n\n  *Default*: 10\n\n\
+                 ``startsecs``\n\n  *Default*: 1\n",
+                ["stopsecs", "10"],
+            ),
+            (
+                "What is the default of frob_w0?",
+                ":param frob_w0: How a frob is cut. The default value\n    is 0.75.\n\
+                 :param frob_size: The default is 7.\n",
+                ["frob_w0", "0.75"],
+            ),
+            (
+                "Which package do I need where frob.h is not found?",
+                "I can't build frob: it says *frob.h: not found*. What is missing in the package?\n    Install it: \
+                 it is usually called ``frob-dev``.\n",
+                ["called", "frob-dev"],
+            ),
+            (
+                "In which places is frob.conf looked for?",
+                "Looked for is :file:`frob.conf` in the following places. The first wins.\n\n\
+                 #. :file:`../etc/frob.conf`\n\n#. :file:`/etc/frob.conf`\n",
+                ["../etc/frob.conf", "- `/etc/frob.conf`"],
+            ),
+        ] {
+            let said = told(question, "a.rst", text);
+            assert!(wanted.iter().all(|wanted| said.contains(wanted)), "{question}: {said}");
+        }
+    }
+
+    #[test]
+    fn a1_nothing_stands_in_for_a_name_and_what_was_changed_for_what_is_so() {
+        let text = "You can send a frob to a friend by `send()`.\n";
+        assert!(told("How do I send a frob to a friend by zorkmail?", "a.md", text).starts_with("I found nothing"));
+        assert!(!told("How do I send a frob to a friend?", "a.md", text).starts_with("I found nothing"));
+        let changed = source("CHANGES.md", "The frob gained a default size of 5.\n");
+        let is_so = source("a.md", "The default size of a frob is 7.\n");
+        let options = Options { trusted: true, ..Options::default() };
+        let said = answer("What is the default size of a frob?", &[changed, is_so], &options).text;
+        assert!(said.contains("is 7") && !said.contains("gained"), "{said}");
+    }
+
+    #[test]
+    fn a1_a_default_has_its_value_beside_it() {
+        let text = "Unlike `frob.pages` this cache is, as was said above, limited in its size by default.\n";
+        assert!(told("What is the default size of the cache?", "a.md", text).starts_with("I found nothing"));
     }
 
     #[test]

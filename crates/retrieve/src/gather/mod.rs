@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 
 pub use limits::GatherLimits;
 use loopwright_base::sources::{Source, SourceKind};
+pub(crate) use search::tells_changes;
 use search::{Candidate, OTHERS, Search};
 
 /// What was found.

@@ -4,6 +4,7 @@ use std::collections::{HashMap, HashSet};
 
 use super::{GatherLimits, file_of};
 use crate::{
+    asked::list,
     bm25::{self, Parameters},
     chunks::chunks,
     question::Question,
@@ -341,6 +342,12 @@ fn trimmed(body: &str, line: usize) -> (String, usize) {
     (text.replace("\r\n", "\n"), line + head.matches('\n').count())
 }
 
+/// Whether a file tells what was changed, version by version.
+pub(crate) fn tells_changes(path: &str) -> bool {
+    let lower = path.to_lowercase();
+    lower.split('/').any(|part| list("changelogs").contains(part.split('.').next().unwrap_or(part)))
+}
+
 /// What a file is worth before it is read: documents answer questions better than tests and lists of changes do.
 fn prior(path: &str) -> f64 {
     let lower = path.to_lowercase();
@@ -352,7 +359,7 @@ fn prior(path: &str) -> f64 {
         || starts(&["license", "copying"])
     {
         0.5
-    } else if starts(&["changelog", "changes.", "history.", "news.", "releases."]) {
+    } else if tells_changes(path) {
         0.7
     } else if lower
         .split('/')

@@ -1,7 +1,7 @@
 //! What words mean, by `WordNet`: whether one says what another says, or its opposite, or names another thing of the
 //! same kind, and how common it is.
 //!
-//! The table `crates/verify/src/wordnet.txt` (made by `benches/answers/wordnet.py`) is searched as it stands; nothing
+//! The table `crates/lexicon/src/wordnet.txt` (made by `benches/answers/wordnet.py`) is searched as it stands; nothing
 //! of it is read before a word is asked for. Words are compared as terms.
 
 use std::{
@@ -80,7 +80,7 @@ fn links(meaning: Meaning) -> Links {
 
 /// The meanings of a word.
 #[derive(Debug, Default)]
-struct Word {
+struct Senses {
     /// How common it is, as a logarithm; `None` of a word that is unknown.
     common: Option<u32>,
     /// Its own meanings, and those that are derived from them: `pay`, `payment`.
@@ -96,7 +96,7 @@ struct Word {
     kinds: Vec<Meaning>,
 }
 
-impl Word {
+impl Senses {
     fn read(term: &str) -> Self {
         let Some((common, rest)) = line(term).and_then(|rest| rest.split_once(' ')) else { return Self::default() };
         let own: Vec<Meaning> = rest.split_whitespace().filter_map(number).collect();
@@ -130,7 +130,7 @@ impl Word {
 
     fn of(term: &str) -> Rc<Self> {
         thread_local! {
-            static READ: RefCell<HashMap<String, Rc<Word>>> = RefCell::default();
+            static READ: RefCell<HashMap<String, Rc<Senses>>> = RefCell::default();
         }
         READ.with_borrow_mut(|read| {
             if let Some(word) = read.get(term) {
@@ -148,36 +148,36 @@ impl Word {
 
 /// How common a word is, as a logarithm of how often it was met; 0 of one that is unknown.
 pub fn commonness(term: &str) -> u32 {
-    Word::of(term).common.unwrap_or(0)
+    Senses::of(term).common.unwrap_or(0)
 }
 
 /// Whether a word names a thing where it is used most; one that is unknown may.
 pub fn names_first(term: &str) -> bool {
-    Word::of(term).main.first().is_none_or(|meaning| is_noun(*meaning))
+    Senses::of(term).main.first().is_none_or(|meaning| is_noun(*meaning))
 }
 
 /// Whether a word may name a thing rather than what is done or how something is.
 pub fn is_thing(term: &str) -> bool {
-    let word = Word::of(term);
+    let word = Senses::of(term);
     word.common.is_none() || word.main.iter().any(|meaning| is_noun(*meaning))
 }
 
 /// Whether two words mean the same where they are used most.
 pub fn are_same(one: &str, other: &str) -> bool {
-    let (one, other) = (Word::of(one), Word::of(other));
+    let (one, other) = (Senses::of(one), Senses::of(other));
     one.main.iter().any(|meaning| other.main.contains(meaning))
 }
 
 /// Whether two words are opposites of each other.
 pub fn opposed(one: &str, other: &str) -> bool {
-    let (one, other) = (Word::of(one), Word::of(other));
-    let turns = |one: &Word, other: &Word| one.opposite.iter().any(|meaning| other.main.contains(meaning));
+    let (one, other) = (Senses::of(one), Senses::of(other));
+    let turns = |one: &Senses, other: &Senses| one.opposite.iter().any(|meaning| other.main.contains(meaning));
     turns(&one, &other) || turns(&other, &one)
 }
 
 /// Whether two words name different things of one kind: `kitchen` and `storeroom`.
 pub fn are_sisters(one: &str, other: &str) -> bool {
-    let (one, other) = (Word::of(one), Word::of(other));
+    let (one, other) = (Senses::of(one), Senses::of(other));
     one.kinds.iter().any(|kind| other.kinds.contains(kind))
         && !one.own.iter().any(|meaning| other.wide.contains(meaning))
         && !other.own.iter().any(|meaning| one.wide.contains(meaning))
@@ -192,7 +192,8 @@ pub struct Terms {
 }
 
 impl Terms {
-    pub(super) fn insert(&mut self, term: &str) {
+    /// Adds a term.
+    pub fn insert(&mut self, term: &str) {
         if !self.all.contains(term) {
             self.all.insert(term.to_owned());
             self.meanings = OnceLock::new();
@@ -204,18 +205,18 @@ impl Terms {
         if self.all.contains(term) {
             return true;
         }
-        let word = Word::of(term);
+        let word = Senses::of(term);
         if word.own.is_empty() {
             return false;
         }
         let meanings = self.meanings.get_or_init(|| {
             let mut all = HashMap::new();
             for term in &self.all {
-                let word = Word::of(term);
+                let word = Senses::of(term);
                 all.extend(word.wide.iter().map(|meaning| (*meaning, false)));
             }
             for term in &self.all {
-                all.extend(Word::of(term).own.iter().map(|meaning| (*meaning, true)));
+                all.extend(Senses::of(term).own.iter().map(|meaning| (*meaning, true)));
             }
             all
         });
@@ -241,7 +242,7 @@ impl FromIterator<String> for Terms {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use loopwright_lexicon::words;
+    use crate::words;
 
     fn term(word: &str) -> String {
         words::terms(word).remove(0)
