@@ -151,7 +151,7 @@ fn judged(asked: &Asked) -> Result<(), String> {
         (asked.method == "POST", "method"),
         (asked.header("content-type") == Some("application/json"), "content-type"),
         (keys.iter().any(|key| asked.header(key).is_some_and(|value| value.ends_with(KEY))), "key"),
-        (request.messages.iter().map(|message| message.prose()).eq(["hello"]), "messages"),
+        (request.messages.iter().map(loopwright_base::message::Message::prose).eq(["hello"]), "messages"),
         (request.max_tokens == Some(100), "limit"),
         (encode_request(wire, &request).is_ok_and(|again| again == asked.body), "members"),
     ];

@@ -136,7 +136,7 @@ async fn pinging(listener: TcpListener, there: Arc<Notify>) -> Vec<Frame> {
     let mut asked = Fields::parse(&asked).unwrap();
     assert_eq!(asked.take_str("type").as_deref(), Some("response.create"));
     let asked = decode_request(Wire::OpenaiResponses, asked.to_raw().text()).unwrap();
-    assert!(asked.messages.iter().map(|message| message.prose()).eq(["hello"]), "{asked:?}");
+    assert!(asked.messages.iter().map(loopwright_base::message::Message::prose).eq(["hello"]), "{asked:?}");
     let answer = Response {
         id: "resp_1".to_owned(),
         model: "m".to_owned(),

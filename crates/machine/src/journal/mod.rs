@@ -435,7 +435,11 @@ mod tests {
                 .wall_time
         };
         let found = [(300.0, true), (300.0, false), (5.0, true)].map(|(own, slow)| seconds(own, slow));
-        assert_eq!(found, [90_000.0, 300.0, 5.0], "the usual time alone gives way, where answers come when they may");
+        assert_eq!(
+            found.map(f64::to_bits),
+            [90_000.0, 300.0, 5.0].map(f64::to_bits),
+            "the usual time alone gives way, where answers come when they may"
+        );
         let change = Change { prompt: Some(Message::user("else")), ..Change::default() };
         let mut other = fork("f", journal.clone(), 4, change, None).unwrap();
         let again = Journal::read(std::str::from_utf8(&other.run.take_log()).unwrap()).unwrap();
