@@ -280,7 +280,8 @@ fn misses_pair(asked: &Question, units: &[Unit], unit: &Unit) -> bool {
 }
 
 /// Whether a name of the question stands neither in the passage of a unit nor above it: nothing else can be said for a
-/// name. One that stands in most sources is what all of them are about.
+/// name. One that stands in most sources is what all of them are about; of a known one that stands nowhere the answer
+/// says so.
 fn misses_name(asked: &Question, units: &[Unit], unit: &Unit) -> bool {
     let all: HashSet<usize> = units.iter().map(|unit| unit.source).collect();
     asked.needs.iter().enumerate().any(|(at, need)| {
@@ -290,6 +291,9 @@ fn misses_name(asked: &Question, units: &[Unit], unit: &Unit) -> bool {
         let met = |unit: &&Unit| unit.direct.get(at).is_some_and(|met| *met > HALF);
         let holding: HashSet<usize> = units.iter().filter(met).map(|unit| unit.source).collect();
         let above = unit.credit.get(at).is_some_and(|credit| *credit > HALF);
+        if holding.is_empty() && meanings::commonness(&need.word.whole) > 0 {
+            return false;
+        }
         !above && !holding.contains(&unit.source) && 2 * holding.len() < all.len()
     })
 }
