@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import itertools
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, Generic, TypedDict, TypeVar
 
@@ -81,9 +82,11 @@ def keeps_options(whose: str, *refused: str) -> Callable[[Function], Function]:
 
         @functools.wraps(init)
         def begin(self: Any, *values: Any, **options: Any) -> None:
-            given = {name: [*each] if isinstance(each, Iterator) else each for name, each in options.items()}
-            _refuse(whose, given, (*_REFUSED, *refused))
-            checked(self, *values, **given)
+            _refuse(whose, options, (*_REFUSED, *refused))
+            # What can be read once is read as far as the checks do: it may have no end.
+            once = {name: itertools.tee(each) for name, each in options.items() if isinstance(each, Iterator)}
+            checked(self, *values, **{**options, **{name: copies[0] for name, copies in once.items()}})
+            given = {**options, **{name: [*copies[1]] for name, copies in once.items()}}
             # A function: whoever looks at its parts sees no key.
             self._kept = lambda: {**dict(zip(("model",), values, strict=False)), **given}
 
