@@ -62,11 +62,11 @@ class Fleet:
         return collections.Counter(run.state for run in self.journal.runs())
 
     def answer(self) -> None:
-        """A person who allows all that waits."""
+        """A person who allows all that waits, but for a second time of what may have been done."""
         for run in self.journal.runs():
             if run.state == "waiting":
                 asked = self.journal.pending(run.id)
-                self.journal.answer(run.id, {each.call_id: True for each in asked})
+                self.journal.answer(run.id, {each.call_id: each.kind != "in_doubt" for each in asked})
 
     def end(self) -> list[int]:
         for worker in self.workers:

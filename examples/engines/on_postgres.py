@@ -51,10 +51,11 @@ def works(url: str, **more: str) -> int:
 
 
 def allow(journal: Journal) -> None:
-    """A person looks at what waits, anywhere, and allows it."""
+    """A person looks at what waits, anywhere: allows it, but for a second time of what may have been done."""
     for asked in journal.pending("payroll-1"):
-        print(f"allowed: {asked.name} {asked.arguments['name']}")
-        journal.answer("payroll-1", {asked.call_id: True})
+        allowed = asked.kind != "in_doubt"
+        print(f"{'allowed' if allowed else 'not again'}: {asked.name} {asked.arguments['name']}")
+        journal.answer("payroll-1", {asked.call_id: allowed})
 
 
 def main(url: str) -> None:

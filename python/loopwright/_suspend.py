@@ -33,6 +33,7 @@ __all__ = [
     "SUSPENDS",
     "Answers",
     "approver",
+    "check_answer",
     "kind_of_work",
     "leave",
     "name_of",
@@ -54,6 +55,14 @@ _ANSWERS: dict[str, tuple[tuple[type, ...], str]] = {
     ),
 }
 """What may be said to a question of a kind."""
+
+
+def check_answer(name: str, kind: Kind, answer: object) -> None:
+    """Raises `invalid_answers` for what can't be said to a question of that kind."""
+    kinds, hint = _ANSWERS[kind]
+    if not isinstance(answer, kinds) or not (isinstance(answer, Returned) or is_answer(answer)):
+        message = f"the answer to the call {name!r:.100} can't be {answer!r:.100}"
+        raise UsageError(message, "invalid_answers", f"its kind is {kind!r}: give {hint}")
 
 
 class Answers:
@@ -86,19 +95,19 @@ class Answers:
             return
         there = commands if isinstance(commands, list) else []
         questions = {each.name: each for each in open_questions(run, there, partial(kind_of_work, run, plan))}
-        for name, answer in self._given.items():
+        for name, answer in list(self._given.items()):
             shown, question = self._shown.get(name), questions.get(name)
-            if self.stored and (question is None or shown is None or shown.hash != question.hash):
-                # It was taken before, or is for another call by now.
+            if self.stored and (
+                question is None or shown is None or (shown.kind, shown.hash) != (question.kind, question.hash)
+            ):
+                # It was taken before, or is for another question by now: a yes to a call is none to a second one.
+                del self._given[name]
                 continue
             if question is None or (shown is not None and shown.hash != question.hash):
                 waited = f"for {', '.join(map(repr, questions))}" if questions else "for none"
                 message = f"the run does not wait for an answer to the call {name!r:.100}: it waits {waited}"
                 raise UsageError(message, "no_such_call", "take the call_id of each of result.pending")
-            kinds, hint = _ANSWERS[question.kind]
-            if not isinstance(answer, kinds):
-                message = f"the answer to the call {name!r:.100} can't be {answer!r:.100}"
-                raise UsageError(message, "invalid_answers", f"its kind is {question.kind!r}: give {hint}")
+            check_answer(name, question.kind, answer)
         self._in_order(questions)
         self._bound = {name: question.hash for name, question in questions.items()}
 

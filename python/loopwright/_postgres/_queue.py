@@ -9,7 +9,8 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from loopwright._approval import Approval, Edit, Returned, is_answer
+from loopwright._approval import Approval, Edit, Returned
+from loopwright._suspend import check_answer
 from loopwright.errors import UsageError
 
 from ._kept import release
@@ -141,7 +142,7 @@ def _read(waits: str) -> list[Approval]:
     for told in json.loads(waits):
         lists = {name: tuple(told[name] or ()) for name in ("rules", "touches", "around")}
         span = None if told["span"] is None else tuple(told["span"])
-        found.append(Approval(**{**told, **lists, "span": span, "expires_in": float("inf")}))
+        found.append(Approval(**{**told, **lists, "span": span, "expires_in": None}))
     return found
 
 
@@ -173,12 +174,9 @@ def answer(path: str, run: str, answers: Mapping[str, Any]) -> None:
 
 
 def _said(name: str, said: Any, asked: Approval) -> dict[str, Any]:
-    if asked.kind == "external" and isinstance(said, Returned):
+    check_answer(name, asked.kind, said)
+    if isinstance(said, Returned):
         return {"returned": json.loads(json.dumps(said.value))}
-    if asked.kind == "external" or not is_answer(said):
-        message = f"the answer to the call {name!r:.100} can't be {said!r:.100}"
-        hint = "give Returned(value) for the kind 'external', and True, False, a reason or Edit({...}) for the others"
-        raise UsageError(message, "invalid_answers", hint)
     return {"edit": said.arguments} if isinstance(said, Edit) else {"said": said}
 
 

@@ -34,9 +34,15 @@ models = {"one": ScriptedModel(["first"]), "two": ScriptedModel(["second"])}
 def served(folder: Path, *arguments: str, **more: str) -> Iterator[tuple[subprocess.Popen[str], str]]:
     """The process, and the address that it tells."""
     command = [*COMMAND, "serve", *arguments, "--port", "0"]
-    with subprocess.Popen(
-        command, cwd=folder, env=environment(**more), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-    ) as process:
+    # Whoever runs the tests in the background has told their children to ignore Ctrl-C.
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        started = subprocess.Popen(
+            command, cwd=folder, env=environment(**more), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        )
+    finally:
+        signal.signal(signal.SIGINT, before)
+    with started as process:
         try:
             assert process.stderr is not None
             told = process.stderr.readline()

@@ -102,6 +102,9 @@ pub fn answer(question: &str, sources: &[Source], options: &Options) -> Answer {
     }
     let mut units = read_units(&asked, sources, options);
     mend_spelling(&mut asked, &mut units);
+    let is_met =
+        |units: &[Unit], need: usize| units.iter().any(|unit| unit.direct.get(need).is_some_and(|met| *met > 0.0));
+    let literal: Vec<bool> = (0..asked.needs.len()).map(|need| is_met(&units, need)).collect();
     read_meanings(&asked, &mut units);
     let asked = asked;
     let weights = weigh(&asked, &units);
@@ -162,6 +165,10 @@ pub fn answer(question: &str, sources: &[Source], options: &Options) -> Answer {
     let headed = chosen.first().and_then(|at| units.get(*at)).is_some_and(|unit| is_headed(&units, unit, &weights));
     let weak = coverage < options.least_support && !(options.strict && headed);
     if total <= 0.0 || chosen.is_empty() || (weak && !options.trusted) {
+        // What only has the meaning of another word is no word that stands there.
+        let stands =
+            |(need, found): (usize, &bool)| *found && (literal.get(need) == Some(&true) || !is_met(&units, need));
+        let found: Vec<bool> = found.iter().enumerate().map(stands).collect();
         return Answer { coverage, ..nothing(&asked, &found, sources.len(), lacking) };
     }
     let chosen = lift(&units, chosen, &weights, asked.is(Asked::How));
