@@ -10,7 +10,7 @@ use loopwright_guard::{
 };
 use serde_json::{Value, json};
 
-/// What was counted of the lines of one label.
+/// The verdicts on the command lines that carry one label: `harmless`, `destroys`, `discloses`, ….
 #[derive(Default)]
 struct Count {
     lines: usize,

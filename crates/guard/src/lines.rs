@@ -28,7 +28,8 @@ pub(crate) fn fetches(command: &SimpleCommand) -> bool {
         && options.rest.iter().all(|word| word.exact && !word.text.contains('@'))
 }
 
-/// Whether a command runs the checks of a workspace and changes none of its files: its tests, a linter, a compiler.
+/// Whether a command only checks a workspace: it runs tests, a linter or a compiler, without an option that has it
+/// change files.
 pub(crate) fn checks(command: &SimpleCommand) -> bool {
     let Some(program) = command.known_program() else { return false };
     let words = command.words.get(1..).unwrap_or_default();

@@ -97,7 +97,9 @@ class KeptRun:
 
     def leave(self, waits: Sequence[Approval]) -> None:
         """The run waits for people: what they are asked stands beside it."""
-        told = {"waits": json.dumps([told_of(each) for each in waits])}
+        from loopwright._dataclasses import asdict
+
+        told = {"waits": json.dumps([asdict(each) for each in waits])}
         self.store.write(Item(self.held, statement=(_WAITS, told)))
         self.persist()
 
@@ -189,13 +191,6 @@ def lines_of(connection: Any, name: str) -> list[tuple[int, bytes]]:
     sql = "select n, lines from loopwright_lines where run_id = %s order by n"
     found: list[tuple[int, bytes]] = connection.execute(sql, (name,), binary=True).fetchall()
     return found
-
-
-def told_of(asked: Approval) -> dict[str, Any]:
-    """A question as JSON can hold it."""
-    from loopwright._dataclasses import asdict
-
-    return {**asdict(asked), "expires_in": None}
 
 
 def _tokens(spent: Any) -> int:

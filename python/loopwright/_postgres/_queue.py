@@ -142,7 +142,7 @@ def _read(waits: str) -> list[Approval]:
     for told in json.loads(waits):
         lists = {name: tuple(told[name] or ()) for name in ("rules", "touches", "around")}
         span = None if told["span"] is None else tuple(told["span"])
-        found.append(Approval(**{**told, **lists, "span": span, "expires_in": None}))
+        found.append(Approval(**{**told, **lists, "span": span}))
     return found
 
 

@@ -117,7 +117,7 @@ async fn read(socket: &mut TcpStream) -> Option<Asked> {
     }
 }
 
-/// What is answered to a request that is none of a model, and looked for in failures.
+/// The words of the 400 that answers anything but a request to a model; a test finds them in what failed.
 pub(super) const ILLEGAL: &str = "no request of a model";
 
 /// The next request, if it is one that a provider takes; any other is answered with 400.
@@ -131,8 +131,8 @@ pub(super) async fn taken(socket: &mut TcpStream) -> Option<Asked> {
     Some(asked)
 }
 
-/// Whether a request of [`call`] is one of the wire at its address: the method, what its body is, the key, and a body
-/// that holds a user's words and no member that the codec does not know.
+/// Judges a request to a model by the wire that its path names: the method, the content type, the key, and a body that
+/// holds a user's words and no member that the codec does not know.
 fn judged(asked: &Asked) -> Result<(), String> {
     let path = asked.path.split('?').next().unwrap_or_default();
     let ends = [

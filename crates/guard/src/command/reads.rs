@@ -408,8 +408,8 @@ fn script_at(words: &[Word], part: &Word) -> usize {
     words.iter().rposition(|word| word.span == part.span).unwrap_or(usize::MAX)
 }
 
-/// What `find` is told without the commands that it runs, which are judged by themselves; `letters` where these may be
-/// told by one.
+/// The words of a `find` or `fd` without the commands that it runs for each file (`-exec …`), which are judged by
+/// themselves. With `letters` the options of `fd` begin one, too: `-x`, `-X`.
 fn without_run(words: &[Word], letters: bool) -> Vec<Word> {
     let mut kept = Vec::new();
     let mut runs = false;
@@ -593,7 +593,7 @@ fn fits(line: &Line, given: &Given<'_>) -> bool {
     most && needed && last && plus && without && here && asks
 }
 
-/// Whether a word is an address of this machine, with nothing left open in it.
+/// Whether a word is the address of a server on this machine (`localhost:8080/health`), without a variable or pattern.
 fn is_address_here(word: &Word) -> bool {
     let mut hosts = Vec::new();
     let whole = if word.text.contains("://") { word.text.clone() } else { format!("http://{}", word.text) };
