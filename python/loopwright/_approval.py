@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from . import _core
 
-__all__ = ["LEVELS", "Approval", "Edit", "Remembered", "Returned", "decision_of"]
+__all__ = ["LEVELS", "Approval", "Edit", "Remembered", "Returned", "approval_of", "decision_of"]
 
 LEVELS = ("safe", "cautious", "confirm", "dangerous")
 """The levels of risk, in order."""
@@ -161,6 +161,13 @@ class Returned:
     """
 
     value: Any
+
+
+def approval_of(data: Mapping[str, Any]) -> Approval:
+    """A question of a run that was left, from plain data."""
+    several = {name: tuple(data[name] or ()) for name in ("rules", "touches", "around")}
+    span = None if data["span"] is None else tuple(data["span"])
+    return Approval(**{**data, **several, "span": span})
 
 
 def is_answer(answer: object) -> bool:

@@ -436,7 +436,9 @@ class Result(Generic[Output]):
             }
         )
         if data.get("pending"):
-            made.__dict__["_pending"] = [_asked_of(each) for each in data["pending"]]
+            from ._approval import approval_of
+
+            made.__dict__["_pending"] = [approval_of(each) for each in data["pending"]]
         return made
 
     def __str__(self) -> str:
@@ -476,15 +478,6 @@ def _asking(pending: Iterable[Approval]) -> dict[str, Any]:
     """The questions of a run that was left, as plain data."""
     asked = [_fields_of(each) for each in pending]
     return {"pending": asked} if asked else {}
-
-
-def _asked_of(data: Mapping[str, Any]) -> Approval:
-    """A question of a run that was left, from plain data."""
-    from ._approval import Approval
-
-    several = {name: tuple(data[name]) for name in ("rules", "touches", "around")}
-    span = None if data["span"] is None else tuple(data["span"])
-    return Approval(**{**data, **several, "span": span})
 
 
 def _told_of(data: Mapping[str, Any]) -> dict[str, Any]:

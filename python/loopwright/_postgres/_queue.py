@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from loopwright._approval import Approval, Edit, Returned
+from loopwright._approval import Approval, Edit, Returned, approval_of
 from loopwright._suspend import check_answer
 from loopwright.errors import UsageError
 
@@ -134,16 +134,10 @@ def pending(path: str, run: str) -> list[Approval]:
 def _waiting(path: str, run: str) -> list[tuple[str, list[Approval], dict[str, Any]]]:
     # Further attempts at an answer have the name with a number.
     found = store_at(path).call(lambda c: c.execute(_WAITING, (run, f"^{run}-[0-9]+$")).fetchall())
-    return [(name, _read(waits), json.loads(answers or "{}")) for name, waits, answers in found]
-
-
-def _read(waits: str) -> list[Approval]:
-    found = []
-    for told in json.loads(waits):
-        lists = {name: tuple(told[name] or ()) for name in ("rules", "touches", "around")}
-        span = None if told["span"] is None else tuple(told["span"])
-        found.append(Approval(**{**told, **lists, "span": span}))
-    return found
+    return [
+        (name, [approval_of(each) for each in json.loads(waits)], json.loads(answers or "{}"))
+        for name, waits, answers in found
+    ]
 
 
 def answer(path: str, run: str, answers: Mapping[str, Any]) -> None:
